@@ -1,0 +1,191 @@
+// The hot loops, compiled once per SIMD level (OBP_LEVEL names it). Nothing here allocates, throws or knows of
+// threads, and no function of a standard header is used: compiled for one level it must not serve another.
+#include "metrics.hpp"
+#include "simd.hpp"
+
+namespace obp {
+namespace OBP_LEVEL {
+namespace {
+
+constexpr int rows_per_group = 4;
+// Sums are folded every so many units: float sums stay short, so that their rounding errors do too.
+constexpr std::size_t units_per_sum = 128;
+
+template <class T>
+constexpr std::size_t panel_width = vectors_per_panel* lanes<T>;
+
+template <class T, std::size_t n>
+inline void apply(Finish finish, T (&values)[n]) {
+    if (finish == Finish::square_root)
+        for (T& value : values) value = sizeof(T) == sizeof(float) ? __builtin_sqrtf(value) : __builtin_sqrt(value);
+    if (finish == Finish::half)
+        for (T& value : values) value *= T(0.5);
+}
+template <std::size_t n>
+inline void apply(Finish, std::uint64_t (&)[n]) {}
+
+// One group of rows against one panel of columns; all accumulators stay in registers.
+template <class Metric, class Out, int n_rows>
+inline void fill_group(const Tile& tile, const typename Metric::Unit* rows, const typename Metric::Unit* panel,
+                       Out* out, std::size_t out_stride, std::size_t n_columns) {
+    using T = typename Metric::Unit;
+    using V = Vector<T>;
+    constexpr std::size_t width = panel_width<T>;
+    V totals[n_rows][vectors_per_panel] = {};
+    for (std::size_t start = 0; start < tile.n_units; start += units_per_sum) {
+        const std::size_t rest = tile.n_units - start, stop = start + (rest < units_per_sum ? rest : units_per_sum);
+        V sums[n_rows][vectors_per_panel] = {};
+#pragma GCC unroll 2
+        for (std::size_t unit = start; unit < stop; ++unit) {
+            V b[vectors_per_panel];
+            for (int v = 0; v < vectors_per_panel; ++v) b[v] = load(panel + unit * width + v * lanes<T>);
+            unrolled<n_rows>([&](auto row) {
+                const V a = broadcast(rows[row * tile.n_units + unit]);
+                for (int v = 0; v < vectors_per_panel; ++v)
+                    sums[row][v] = Metric::template step<row>(sums[row][v], a, b[v]);
+            });
+        }
+        for (int row = 0; row < n_rows; ++row)
+            for (int v = 0; v < vectors_per_panel; ++v) {
+                V& total = totals[row][v];
+                total = Metric::takes_maximum ? maximum(total, sums[row][v]) : total + sums[row][v];
+            }
+    }
+    for (int row = 0; row < n_rows; ++row) {
+        T values[width];
+        __builtin_memcpy(values, totals[row], sizeof values);
+        apply(tile.finish, values);
+        Out* to = out + row * out_stride;
+        if (n_columns == width)  // a constant number of columns is stored by vectors
+            for (std::size_t c = 0; c < width; ++c) to[c] = static_cast<Out>(values[c]);
+        else
+            for (std::size_t c = 0; c < n_columns; ++c) to[c] = static_cast<Out>(values[c]);
+    }
+}
+
+template <class Metric, class Out>
+void fill_tile(const Tile& tile, Out* out, std::size_t out_stride) {
+    using T = typename Metric::Unit;
+    constexpr std::size_t width = panel_width<T>;
+    const T* rows = static_cast<const T*>(tile.rows);
+    const T* panel = static_cast<const T*>(tile.panels);
+    for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_units) {
+        const std::size_t rest = tile.n_columns - column, n_columns = rest < width ? rest : width;
+        std::size_t row = 0;
+        for (; row + rows_per_group <= tile.n_rows; row += rows_per_group)
+            fill_group<Metric, Out, rows_per_group>(tile, rows + row * tile.n_units, panel,
+                                                    out + row * out_stride + column, out_stride, n_columns);
+        for (; row < tile.n_rows; ++row)
+            fill_group<Metric, Out, 1>(tile, rows + row * tile.n_units, panel, out + row * out_stride + column,
+                                       out_stride, n_columns);
+    }
+}
+
+template <class Metric>
+constexpr MetricKernels metric_kernels() {
+    return {panel_width<typename Metric::Unit>, fill_tile<Metric, float>, fill_tile<Metric, double>};
+}
+
+double largest(const double* values, std::size_t n) {
+    constexpr std::size_t step = lanes<double>;
+    double best = values[0];
+    std::size_t i = 0;
+    if (n >= step) {
+        Doubles bests = load(values);
+        for (i = step; i + step <= n; i += step) bests = maximum(bests, load(values + i));
+        for (std::size_t lane = 0; lane < step; ++lane) best = bests[lane] > best ? bests[lane] : best;
+    }
+    for (; i < n; ++i) best = values[i] > best ? values[i] : best;
+    return best;
+}
+
+// gain(i, l) = sum_j w_j max(0, d1_j - d_ij)                                    what i wins from every medoid
+//            + sum_{j: near(j) = l} w_j (d1_j - d2_j)                           what dropping l costs
+//            + sum_{j: near(j) = l, d_ij < d2_j} w_j (d2_j - max(d1_j, d_ij))   and what i takes over of that cost
+// Only the few j with d_ij < d2_j contribute beyond the precomputed second line.
+Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
+    __builtin_memcpy(gains, state.removal_gains, state.k * sizeof(double));
+    double shared = 0;
+    const auto take = [&](std::size_t j) {
+        const double d = row[j], d1 = state.nearest_distance[j], d2 = state.second_distance[j], w = state.weights[j];
+        shared += w * (d1 - (d < d1 ? d : d1));
+        gains[state.nearest[j]] += w * (d2 - (d < d1 ? d1 : d));
+    };
+    std::size_t j = 0;
+    for (; j + lanes<float> <= state.m; j += lanes<float>)
+        for (unsigned bits = less_than(load(row + j), load(state.second_distance + j)); bits; bits &= bits - 1)
+            take(j + static_cast<std::size_t>(__builtin_ctz(bits)));
+    for (; j < state.m; ++j)
+        if (row[j] < state.second_distance[j]) take(j);
+    const double best = largest(gains, state.k);
+    std::int32_t slot = 0;
+    while (gains[slot] != best) ++slot;  // of equal removals the lowest slot
+    return {shared + best, slot};
+}
+
+double weighted_sum(const float* row, const double* weights, std::size_t m) {
+    constexpr std::size_t n_sums = 8;  // the same number at every level
+    double sums[n_sums] = {};
+    std::size_t j = 0;
+    for (; j + n_sums <= m; j += n_sums)
+        for (std::size_t s = 0; s < n_sums; ++s) sums[s] += static_cast<double>(row[j + s]) * weights[j + s];
+    double total = 0;
+    for (; j < m; ++j) total += static_cast<double>(row[j]) * weights[j];
+    for (std::size_t s = 0; s < n_sums; ++s) total += sums[s];
+    return total;
+}
+
+RowScan scan_row(const float* row, std::size_t m) {
+    constexpr std::size_t step = lanes<float>;
+    float smallest = row[0], greatest = row[0];
+    bool valid = true;
+    const auto see = [&](float d) {
+        smallest = d < smallest ? d : smallest;
+        greatest = d > greatest ? d : greatest;
+        valid &= d >= 0 && d <= __FLT_MAX__;
+    };
+    std::size_t j = 0;
+    if (m >= step) {
+        Floats low = load(row), high = low;
+        Vector<std::int32_t> all_valid = ~Vector<std::int32_t>{};
+        for (; j + step <= m; j += step) {
+            const Floats d = load(row + j);
+            low = d < low ? d : low;
+            high = d > high ? d : high;
+            all_valid &= (d >= 0.0f) & (d <= __FLT_MAX__);
+        }
+        for (std::size_t lane = 0; lane < step; ++lane) {
+            see(low[lane]);
+            see(high[lane]);
+            valid &= all_valid[lane] != 0;
+        }
+    }
+    for (; j < m; ++j) see(row[j]);
+    std::int32_t argmin = 0;
+    if (valid)
+        while (row[argmin] != smallest) ++argmin;
+    return {argmin, smallest, greatest, valid};
+}
+
+}  // namespace
+
+#define OBP_NAME_OF(level) #level
+#define OBP_NAME(level) OBP_NAME_OF(level)
+
+extern const Kernels table;
+const Kernels table = {
+    OBP_NAME(OBP_LEVEL),
+    metric_kernels<Manhattan<float>>(),
+    metric_kernels<Manhattan<double>>(),
+    metric_kernels<ManhattanBytes>(),
+    metric_kernels<SquaredEuclidean<float>>(),
+    metric_kernels<SquaredEuclidean<double>>(),
+    metric_kernels<Chebyshev<float>>(),
+    metric_kernels<Chebyshev<double>>(),
+    evaluate_swap,
+    weighted_sum,
+    scan_row,
+};
+
+}  // namespace OBP_LEVEL
+}  // namespace obp

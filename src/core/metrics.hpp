@@ -1,0 +1,54 @@
+// A metric is the step by which one pair of units changes an accumulator; the loop over units, rows and columns
+// is written once, in kernels.cpp. Included there only, once per SIMD level.
+#pragma once
+
+#include "vectors.hpp"
+
+namespace obp {
+namespace OBP_LEVEL {
+
+template <class T>
+struct Manhattan {
+    using Unit = T;
+    static constexpr bool takes_maximum = false;
+    template <int row>
+    static Vector<T> step(Vector<T> sum, Vector<T> a, Vector<T> b) {
+        return add_on_multiplier(sum, absolute(a - b));
+    }
+};
+
+template <class T>
+struct SquaredEuclidean {
+    using Unit = T;
+    static constexpr bool takes_maximum = false;
+    // Multiply, then add: a fused operation would round differently from machines that lack it. The two ways to
+    // add give the same bits and use different ports, so that rows take turns.
+    template <int row>
+    static Vector<T> step(Vector<T> sum, Vector<T> a, Vector<T> b) {
+        const Vector<T> difference = a - b, square = difference * difference;
+        return row % 2 ? add_on_multiplier(sum, square) : sum + square;
+    }
+};
+
+template <class T>
+struct Chebyshev {
+    using Unit = T;
+    static constexpr bool takes_maximum = true;
+    template <int row>
+    static Vector<T> step(Vector<T> largest, Vector<T> a, Vector<T> b) {
+        return maximum(largest, absolute(a - b));
+    }
+};
+
+// A unit is eight bytes of a row: exact sums of absolute differences in one instruction.
+struct ManhattanBytes {
+    using Unit = std::uint64_t;
+    static constexpr bool takes_maximum = false;
+    template <int row>
+    static Vector<Unit> step(Vector<Unit> sum, Vector<Unit> a, Vector<Unit> b) {
+        return sum + sum_of_byte_differences(a, b);
+    }
+};
+
+}  // namespace OBP_LEVEL
+}  // namespace obp

@@ -1,0 +1,98 @@
+// Threads for independent tiles. A Team lives for one call and is joined at its end, so that nothing is alive
+// when the process forks; between the tasks of one call its threads wait.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace obp {
+
+class Team {
+public:
+    explicit Team(int n_threads) {
+        for (int i = 1; i < n_threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+    }
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+    ~Team() {
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            closing_ = true;
+        }
+        wake_.notify_all();
+        for (auto& thread : threads_) thread.join();
+    }
+
+    int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+    // Calls task(index, thread) for every index below n_tasks, each once, in no particular order.
+    // The first exception is thrown again here, after all threads have stopped.
+    void run(std::size_t n_tasks, const std::function<void(std::size_t, int)>& task) {
+        next_ = 0;
+        n_tasks_ = n_tasks;
+        task_ = &task;
+        error_ = nullptr;
+        if (n_tasks > 1 && !threads_.empty()) {
+            {
+                std::lock_guard<std::mutex> lock(mutex_);
+                busy_ = threads_.size();
+                ++round_;
+            }
+            wake_.notify_all();
+            take_tasks(0);
+            std::unique_lock<std::mutex> lock(mutex_);
+            done_.wait(lock, [this] { return busy_ == 0; });
+        } else {
+            take_tasks(0);
+        }
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    void serve(int thread) {
+        std::size_t seen = 0;
+        for (;;) {
+            {
+                std::unique_lock<std::mutex> lock(mutex_);
+                wake_.wait(lock, [&] { return closing_ || round_ != seen; });
+                if (closing_) return;
+                seen = round_;
+            }
+            take_tasks(thread);
+            std::lock_guard<std::mutex> lock(mutex_);
+            if (--busy_ == 0) done_.notify_one();
+        }
+    }
+
+    void take_tasks(int thread) {
+        try {
+            for (std::size_t index = next_++; index < n_tasks_; index = next_++) (*task_)(index, thread);
+        } catch (...) {
+            std::lock_guard<std::mutex> lock(mutex_);
+            if (!error_) error_ = std::current_exception();
+            next_ = n_tasks_;
+        }
+    }
+
+    std::vector<std::thread> threads_;
+    std::mutex mutex_;
+    std::condition_variable wake_, done_;
+    std::atomic<std::size_t> next_{0};
+    std::size_t n_tasks_ = 0, busy_ = 0, round_ = 0;
+    bool closing_ = false;
+    const std::function<void(std::size_t, int)>* task_ = nullptr;
+    std::exception_ptr error_;
+};
+
+inline void parallel_for(int n_threads, std::size_t n_tasks, const std::function<void(std::size_t, int)>& task) {
+    const std::size_t useful = n_tasks < static_cast<std::size_t>(n_threads) ? n_tasks : n_threads;
+    Team(static_cast<int>(useful)).run(n_tasks, task);
+}
+
+}  // namespace obp

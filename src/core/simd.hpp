@@ -1,0 +1,71 @@
+// SIMD levels: one source, kernels.cpp, is compiled once per level, and one table of its functions is picked when
+// the library is loaded. Every level computes the same bits: each sum is taken in one fixed order, and vectors
+// only do several such sums side by side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace obp {
+
+// What is done to an accumulated sum or maximum before it is stored.
+enum class Finish { none, square_root, half };
+
+// A tile of dissimilarities between packed rows and packed columns. Both are made of units: one float, one
+// double, or eight bytes of a row.
+struct Tile {
+    std::size_t n_rows, n_columns, n_units;
+    const void* rows;    // IN  n_rows x n_units
+    const void* panels;  // IN  panels x n_units x panel_width; the last panel is padded
+    Finish finish;
+};
+template <class Out>
+using TileKernel = void (*)(const Tile& tile, Out* out, std::size_t out_stride);
+
+struct MetricKernels {
+    std::size_t panel_width;  // columns that are held in registers together
+    TileKernel<float> to_float;
+    TileKernel<double> to_double;
+};
+
+// What the evaluation of one candidate reads of the search state over m batch points and k medoids.
+struct SwapView {
+    std::size_t m, k;
+    const float* nearest_distance;  // m
+    const float* second_distance;   // m
+    const std::int32_t* nearest;    // m: slot of the nearest medoid
+    const double* weights;          // m
+    const double* removal_gains;    // k: what dropping a medoid gains, never positive
+};
+
+struct Swap {
+    double gain;
+    std::int32_t slot;
+};
+
+struct RowScan {
+    std::int32_t argmin;  // the first smallest entry
+    float min, max;
+    bool valid;  // every entry is finite and not negative
+};
+
+struct Kernels {
+    const char* name;
+    MetricKernels manhattan_f32, manhattan_f64, manhattan_u8;
+    MetricKernels sqeuclidean_f32, sqeuclidean_f64;
+    MetricKernels chebyshev_f32, chebyshev_f64;
+    // The best removal for the candidate whose distances to the batch are `row`; `gains` (k) is scratch.
+    Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);
+    double (*weighted_sum)(const float* row, const double* weights, std::size_t m);
+    RowScan (*scan_row)(const float* row, std::size_t m);
+};
+
+// The levels this machine can run, the best last.
+const std::vector<const Kernels*>& available_kernels();
+// The table in use: the best available one unless another has been forced.
+const Kernels& kernels();
+// For tests. Returns false when there is no such level here.
+bool force_kernels(const char* name);
+
+}  // namespace obp

@@ -1,0 +1,143 @@
+#include "swap.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "parallel.hpp"
+
+namespace obp {
+namespace {
+
+constexpr std::size_t candidates_per_task = 32;
+
+bool nearer(float d, std::int32_t slot, float other_d, std::int32_t other_slot) {
+    return d < other_d || (d == other_d && slot < other_slot);
+}
+
+}  // namespace
+
+SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, std::size_t k, const float* medoid_rows,
+                       std::size_t m, const double* weights, double tolerance)
+    : n_candidates_(n_candidates),
+      medoids_(medoids, medoids + k),
+      medoid_rows_(medoid_rows, medoid_rows + k * m),
+      weights_(weights, weights + m),
+      d1_(m),
+      d2_(m),
+      near_(m),
+      sec_(m),
+      removal_gains_(k),
+      is_medoid_(n_candidates),
+      // A gain below the rounding error of its own sum is no gain: this bound makes every swap lower the loss.
+      tolerance_(std::max(tolerance, static_cast<double>(m) * std::numeric_limits<double>::epsilon())) {
+    for (const std::int64_t medoid : medoids_) is_medoid_[static_cast<std::size_t>(medoid)] = true;
+    for (std::size_t j = 0; j < m; ++j) find_nearest(j);
+    sum_up();
+}
+
+void SwapSearch::sweep(const float* rows, std::size_t first, std::size_t n_rows, int n_threads) {
+    const std::size_t k = medoids_.size(), end = first + n_rows;
+    Team team(n_threads);
+    std::vector<double> gains(k * team.size());
+    std::vector<Swap> swaps;
+    while (first < end && !converged()) {
+        const std::size_t count = std::min((first / chunk_size + 1) * chunk_size, end) - first;
+        swaps.resize(count);
+        team.run((count + candidates_per_task - 1) / candidates_per_task, [&](std::size_t task, int thread) {
+            const std::size_t stop = std::min(count, (task + 1) * candidates_per_task);
+            for (std::size_t i = task * candidates_per_task; i < stop; ++i)
+                swaps[i] = evaluate(rows + i * m(), gains.data() + thread * k);
+        });
+        n_idle_ = make_improving_swaps(rows, first, swaps) ? 0 : n_idle_ + count;
+        rows += count * m();
+        first += count;
+    }
+}
+
+Swap SwapSearch::evaluate(const float* row, double* gains) const {
+    const SwapView view{weights_.size(), medoids_.size(), d1_.data(),           d2_.data(),
+                        near_.data(),    weights_.data(), removal_gains_.data()};
+    return kernels().evaluate_swap(view, row, gains);
+}
+
+bool SwapSearch::make_improving_swaps(const float* rows, std::size_t first, const std::vector<Swap>& swaps) {
+    std::vector<double> gains(medoids_.size());
+    bool changed = false;
+    for (std::size_t i = 0; i < swaps.size(); ++i) {
+        if (!improves(swaps[i].gain) || is_medoid_[first + i]) continue;
+        const float* row = rows + i * m();
+        const Swap swap = changed ? evaluate(row, gains.data()) : swaps[i];
+        if (!improves(swap.gain)) continue;  // no longer
+        make_swap(static_cast<std::size_t>(swap.slot), first + i, row);
+        changed = true;
+    }
+    return changed;
+}
+
+void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float* row) {
+    is_medoid_[static_cast<std::size_t>(medoids_[slot])] = false;
+    is_medoid_[candidate] = true;
+    medoids_[slot] = static_cast<std::int64_t>(candidate);
+    std::copy(row, row + m(), medoid_rows_.begin() + static_cast<std::ptrdiff_t>(slot * m()));
+    const auto changed = static_cast<std::int32_t>(slot);
+    for (std::size_t j = 0; j < m(); ++j) {
+        if (near_[j] == changed || sec_[j] == changed)
+            find_nearest(j);
+        else
+            insert_medoid(j, changed, row[j]);
+    }
+    ++n_swaps_;
+    sum_up();
+    check_invariants();
+}
+
+void SwapSearch::find_nearest(std::size_t j) {
+    d1_[j] = d2_[j] = std::numeric_limits<float>::infinity();
+    near_[j] = sec_[j] = static_cast<std::int32_t>(medoids_.size());
+    for (std::size_t slot = 0; slot < medoids_.size(); ++slot)
+        insert_medoid(j, static_cast<std::int32_t>(slot), medoid_rows_[slot * m() + j]);
+}
+
+void SwapSearch::insert_medoid(std::size_t j, std::int32_t slot, float distance) {
+    if (nearer(distance, slot, d1_[j], near_[j])) {
+        d2_[j] = std::exchange(d1_[j], distance);
+        sec_[j] = std::exchange(near_[j], slot);
+    } else if (nearer(distance, slot, d2_[j], sec_[j])) {
+        d2_[j] = distance;
+        sec_[j] = slot;
+    }
+}
+
+// From scratch after every swap: O(m), and no rounding errors pile up.
+void SwapSearch::sum_up() {
+    std::fill(removal_gains_.begin(), removal_gains_.end(), 0.0);
+    for (std::size_t j = 0; j < m(); ++j)
+        removal_gains_[static_cast<std::size_t>(near_[j])] +=
+            weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
+    loss_ = kernels().weighted_sum(d1_.data(), weights_.data(), m());
+}
+
+#ifdef OBP_CHECKED
+void SwapSearch::check_invariants() const {
+    const auto require = [](bool holds, const char* what) {
+        if (!holds) throw std::logic_error(what);
+    };
+    require(static_cast<std::size_t>(std::count(is_medoid_.begin(), is_medoid_.end(), true)) == medoids_.size(),
+            "medoids are not distinct");
+    for (std::size_t j = 0; j < m(); ++j) {
+        require(d1_[j] <= d2_[j], "the second nearest medoid is nearer than the nearest");
+        require(near_[j] != sec_[j], "nearest and second nearest medoid are the same");
+        for (std::size_t slot = 0; slot < medoids_.size(); ++slot) {
+            const auto s = static_cast<std::int32_t>(slot);
+            const float d = medoid_rows_[slot * m() + j];
+            require(s == near_[j] || s == sec_[j] || nearer(d2_[j], sec_[j], d, s), "a nearer medoid was missed");
+        }
+    }
+}
+#else
+void SwapSearch::check_invariants() const {}
+#endif
+
+}  // namespace obp

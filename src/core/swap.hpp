@@ -1,0 +1,63 @@
+// FasterPAM's eager swap search over a block of dissimilarities: all n rows are candidates, the loss is summed over
+// the m columns. The search sees the block tile by tile; its own state is the k x m distances of the medoids.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "simd.hpp"
+
+namespace obp {
+
+class SwapSearch {
+public:
+    // Candidates that are evaluated together. Chunks start at multiples of this, so that the tiles in which a block
+    // comes change no result as long as they start there too.
+    static constexpr std::size_t chunk_size = 256;
+
+    // n_candidates  rows of the whole block
+    // medoids       IN  k >= 2 candidate indices, distinct
+    // medoid_rows   IN  k x m, their rows of the block
+    // weights       IN  m
+    // tolerance     a swap must lower the loss by more than this fraction of it
+    SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, std::size_t k, const float* medoid_rows,
+               std::size_t m, const double* weights, double tolerance);
+
+    // Tries the candidates first, ..., first + n_rows - 1 and makes every improving swap at once. They are looked at
+    // in chunks: all of a chunk in parallel against the state as it is, then the improving ones again, in order,
+    // against the state as it has become. Returns early once the search has converged.
+    // rows  IN  n_rows x m
+    void sweep(const float* rows, std::size_t first, std::size_t n_rows, int n_threads);
+
+    // A full cycle of candidates has been seen without a swap.
+    bool converged() const { return n_idle_ >= n_candidates_; }
+    const std::vector<std::int64_t>& medoids() const { return medoids_; }
+    double loss() const { return loss_; }
+    std::size_t n_swaps() const { return n_swaps_; }
+    std::size_t m() const { return weights_.size(); }
+    std::size_t n_candidates() const { return n_candidates_; }
+
+private:
+    Swap evaluate(const float* row, double* gains) const;
+    bool improves(double gain) const { return gain > tolerance_ * loss_; }
+    bool make_improving_swaps(const float* rows, std::size_t first, const std::vector<Swap>& swaps);
+    void make_swap(std::size_t slot, std::size_t candidate, const float* row);
+    void find_nearest(std::size_t j);
+    void insert_medoid(std::size_t j, std::int32_t slot, float distance);
+    void sum_up();
+    void check_invariants() const;
+
+    std::size_t n_candidates_;
+    std::vector<std::int64_t> medoids_;     // k
+    std::vector<float> medoid_rows_;        // k x m
+    std::vector<double> weights_;           // m
+    std::vector<float> d1_, d2_;            // m: distance to the nearest and the second nearest medoid
+    std::vector<std::int32_t> near_, sec_;  // m: their slots; of equal distances the lower slot is nearer
+    std::vector<double> removal_gains_;     // k
+    std::vector<bool> is_medoid_;           // n
+    double tolerance_, loss_ = 0;
+    std::size_t n_swaps_ = 0, n_idle_ = 0;
+};
+
+}  // namespace obp

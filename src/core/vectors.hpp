@@ -1,0 +1,119 @@
+// The vectors of one SIMD level, by the compiler's vector types, and the few operations that those lack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace obp {
+namespace OBP_LEVEL {
+
+#if defined(__AVX512BW__)
+constexpr std::size_t vector_bytes = 64;
+constexpr int vectors_per_panel = 4;
+#elif defined(__AVX2__)
+constexpr std::size_t vector_bytes = 32;
+constexpr int vectors_per_panel = 2;
+#elif defined(__aarch64__)
+constexpr std::size_t vector_bytes = 16;
+constexpr int vectors_per_panel = 4;
+#else
+constexpr std::size_t vector_bytes = 16;
+constexpr int vectors_per_panel = 2;
+#endif
+
+template <class T>
+struct VectorType {
+    typedef T type __attribute__((vector_size(vector_bytes)));
+};
+template <class T>
+using Vector = typename VectorType<T>::type;
+template <class T>
+constexpr std::size_t lanes = vector_bytes / sizeof(T);
+
+using Floats = Vector<float>;
+using Doubles = Vector<double>;
+using Words = Vector<std::uint64_t>;
+
+template <class T>
+inline Vector<T> load(const T* from) {
+    Vector<T> vector;
+    std::memcpy(&vector, from, vector_bytes);
+    return vector;
+}
+
+template <class T>
+inline Vector<T> broadcast(T value) {
+    return value - Vector<T>{};  // minus zero keeps every value, also -0
+}
+
+template <class V>
+inline V maximum(V a, V b) {
+    return a > b ? a : b;
+}
+
+inline Floats absolute(Floats x) { return (Floats)((Vector<std::int32_t>)x & INT32_MAX); }
+inline Doubles absolute(Doubles x) { return (Doubles)((Vector<std::int64_t>)x & INT64_MAX); }
+
+// sum + x, computed as x * 1 + sum where that runs on other ports than additions do: the same rounding.
+#if defined(__AVX512BW__)
+inline Floats add_on_multiplier(Floats sum, Floats x) { return _mm512_fmadd_ps(x, broadcast(1.0f), sum); }
+inline Doubles add_on_multiplier(Doubles sum, Doubles x) { return _mm512_fmadd_pd(x, broadcast(1.0), sum); }
+#elif defined(__FMA__)
+inline Floats add_on_multiplier(Floats sum, Floats x) { return _mm256_fmadd_ps(x, broadcast(1.0f), sum); }
+inline Doubles add_on_multiplier(Doubles sum, Doubles x) { return _mm256_fmadd_pd(x, broadcast(1.0), sum); }
+#else
+inline Floats add_on_multiplier(Floats sum, Floats x) { return sum + x; }
+inline Doubles add_on_multiplier(Doubles sum, Doubles x) { return sum + x; }
+#endif
+
+// For each lane of eight bytes the sum of their absolute differences.
+inline Words sum_of_byte_differences(Words a, Words b) {
+#if defined(__AVX512BW__)
+    return (Words)_mm512_sad_epu8((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return (Words)_mm256_sad_epu8((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+    return (Words)_mm_sad_epu8((__m128i)a, (__m128i)b);
+#else
+    const auto x = (Vector<std::uint8_t>)a, y = (Vector<std::uint8_t>)b;
+    const Words difference = (Words)(x > y ? x - y : y - x);
+    const Words pairs = (difference & 0x00ff00ff00ff00ff) + ((difference >> 8) & 0x00ff00ff00ff00ff);
+    return (pairs * 0x0001000100010001) >> 48;
+#endif
+}
+
+// Calls body(0), ..., body(n - 1): a loop whose counter is a compile-time constant.
+template <int value>
+struct Constant {
+    constexpr operator int() const { return value; }
+};
+template <int n, int first = 0, class Body>
+__attribute__((always_inline)) inline void unrolled(const Body& body) {
+    if constexpr (first < n) {
+        body(Constant<first>{});
+        unrolled<n, first + 1>(body);
+    }
+}
+
+// A bit for each lane in which a < b.
+inline unsigned less_than(Floats a, Floats b) {
+#if defined(__AVX512BW__)
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+#elif defined(__AVX2__)
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)));
+#elif defined(__SSE2__)
+    return static_cast<unsigned>(_mm_movemask_ps(_mm_cmplt_ps(a, b)));
+#else
+    unsigned bits = 0;
+    for (std::size_t lane = 0; lane < lanes<float>; ++lane) bits |= unsigned(a[lane] < b[lane]) << lane;
+    return bits;
+#endif
+}
+
+}  // namespace OBP_LEVEL
+}  // namespace obp

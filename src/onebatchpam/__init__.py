@@ -1,0 +1,17 @@
+"""k-medoids clustering for data too large for an n x n matrix."""
+
+from onebatchpam._core import __version__
+from onebatchpam._distances import distance_block
+from onebatchpam._estimator import OneBatchPAM
+from onebatchpam._sampling import batch_size, required_batch_size
+from onebatchpam._swap import SwapResult, swap_search
+
+__all__ = [
+    "OneBatchPAM",
+    "SwapResult",
+    "__version__",
+    "batch_size",
+    "distance_block",
+    "required_batch_size",
+    "swap_search",
+]

@@ -1,0 +1,66 @@
+"""Every row to its nearest medoid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebatchpam._distances import Columns, Space, fill_all
+from onebatchpam._progress import Stages
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The nearest medoid of every row, the lowest slot of equally near ones, and the distance to it."""
+
+    labels: NDArray[np.int32]
+    distances: NDArray[Any]
+
+    @property
+    def inertia(self) -> float:
+        # Summed over all rows at once: the tiles they came in must not show in the last digits.
+        return float(np.sum(self.distances, dtype=np.float64))
+
+
+def nearest_medoids(columns: Columns, stages: Stages) -> Assignment:
+    """Assign all rows, tile by tile."""
+    labels = np.empty(columns.n_rows, dtype=np.int32)
+    distances = np.empty(columns.n_rows, dtype=columns.dtype)
+    with stages.stage("assignment", total=columns.n_rows) as bar:
+        for rows in columns.tiles():
+            tile = np.empty((rows.stop - rows.start, columns.n_columns), dtype=columns.dtype)
+            columns.fill(rows, tile)
+            np.argmin(tile, axis=1, out=(nearest := np.empty(len(tile), dtype=np.intp)))
+            labels[rows] = nearest
+            distances[rows] = tile[np.arange(len(tile)), nearest]
+            bar.update(len(tile))
+    return Assignment(labels, distances)
+
+
+def assign(space: Space, medoids: NDArray[np.int64], stages: Stages) -> tuple[NDArray[np.int64], Assignment]:
+    """Assign all rows; a medoid that is a duplicate of another one is first replaced by a row that is not."""
+    assignment = nearest_medoids(space.to_medoids(medoids), stages)
+    spread = spread_duplicates(space, medoids, assignment)
+    if np.array_equal(spread, medoids):
+        return medoids, assignment
+    return spread, nearest_medoids(space.to_medoids(spread), stages)
+
+
+def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assignment) -> NDArray[np.int64]:
+    """Return the medoids with every duplicate moved to the row farthest from all medoids.
+
+    A batch may not contain the rare rows that would have drawn the duplicate away during the search.
+    """
+    is_duplicate = (assignment.labels[medoids] != np.arange(len(medoids))) & (assignment.distances[medoids] == 0)
+    medoids, nearest = medoids.copy(), assignment.distances.copy()
+    for slot in np.flatnonzero(is_duplicate):
+        farthest = int(np.argmax(nearest))
+        if nearest[farthest] == 0:
+            break  # there are fewer distinct rows than medoids
+        medoids[slot] = farthest
+        columns = space.to_medoids(medoids[slot : slot + 1])
+        np.minimum(nearest, fill_all(columns, np.empty((space.n, 1), nearest.dtype), Stages(), "")[:, 0], out=nearest)
+    return medoids

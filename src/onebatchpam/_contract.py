@@ -1,0 +1,119 @@
+"""What every estimator shares: how it takes data, and what it offers once it has its medoids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from onebatchpam._assign import Assignment, nearest_medoids
+from onebatchpam._distances import (
+    Columns,
+    MatrixColumns,
+    MatrixSpace,
+    Space,
+    VectorSpace,
+    fill_all,
+    resolve_metric,
+)
+from onebatchpam._progress import Stages
+from onebatchpam._validation import check_rows, check_square, resolve_n_jobs
+
+
+class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the k-medoids estimators.
+
+    A subclass has the parameters `metric`, `metric_params` and `n_jobs`; its `fit` opens the data as a `Space` and
+    publishes a `Clustering`.
+    """
+
+    metric: str
+    metric_params: dict[str, Any] | None
+    n_jobs: int | None
+
+    def _open_space(self, X: ArrayLike, n_jobs: int) -> Space:
+        """Check training data."""
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            if self.metric_params:
+                raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={self.metric_params!r}")
+            return MatrixSpace(check_square(check_rows(X, "X", estimator=self)))
+        metric = resolve_metric(self.metric, self.metric_params)
+        rows = check_rows(X, "X", allow_nan=metric.allows_nan, estimator=self)
+        return VectorSpace(rows, metric.fitted(rows), n_jobs)
+
+    def _remember_input(self, X: ArrayLike, space: Space) -> None:
+        """Set what `predict` needs of the input: number and names of features, and the metric as fitted."""
+        validate_data(self, X, skip_check_array=True)
+        self._metric = space.metric if isinstance(space, VectorSpace) else None
+
+    def _columns(self, X: ArrayLike) -> Columns:
+        """Return the dissimilarities of new rows to the medoids."""
+        check_is_fitted(self)
+        allow_nan = self._metric is not None and self._metric.allows_nan
+        rows = check_rows(X, "X", allow_nan=allow_nan, estimator=self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if self._metric is None:
+            return MatrixColumns(rows, self.medoid_indices_)
+        return self._metric.to(self.cluster_centers_, rows, resolve_n_jobs(self.n_jobs))
+
+    def _assign_new(self, X: ArrayLike) -> Assignment:
+        return nearest_medoids(self._columns(X), Stages())
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Assign rows to the nearest medoid.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows; with ``metric="precomputed"`` of shape (n, n_fitted), entry (i, j) the dissimilarity of the fitted
+            row j and the new row i.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels from 0 to k - 1; of equally near medoids the lowest.
+        """
+        return self._assign_new(X).labels
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the dissimilarities to the medoids.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            float32 when the rows are compared in float32, else float64.
+        """
+        columns = self._columns(X)
+        return fill_all(columns, np.empty((columns.n_rows, columns.n_columns), columns.dtype), Stages(), "distances")
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return minus the sum of the dissimilarities of these rows to their nearest medoid.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows, as in `predict`.
+        y : ignored
+            For the conventions of scikit-learn.
+        """
+        return -self._assign_new(X).inertia
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.medoid_indices_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric == "nan_euclidean"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,178 @@
+"""OneBatchPAM: the stages in their order. What a stage does stands in the file of its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from onebatchpam._assign import assign
+from onebatchpam._contract import MedoidEstimator
+from onebatchpam._distances import VectorSpace, fill_all
+from onebatchpam._init import initial_medoids
+from onebatchpam._progress import Stages
+from onebatchpam._result import clustering, warn_if_imperfect
+from onebatchpam._sampling import VARIANTS, resolve_batch_size, sample_batch
+from onebatchpam._swap import search_swaps
+from onebatchpam._validation import (
+    check_choice,
+    check_integer,
+    check_n_clusters,
+    check_not_negative,
+    resolve_n_jobs,
+)
+from onebatchpam._weights import weigh
+
+
+class OneBatchPAM(MedoidEstimator):
+    """k-medoids by swaps whose gain is estimated on one batch of reference points.
+
+    All n rows are candidates for a medoid, but their dissimilarities are computed to m batch points only: n m
+    instead of n^2, with medoids nearly as good as FasterPAM's.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of medoids, k.
+    metric : str, default="euclidean"
+        ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` (also ``"l1"``,
+        ``"cityblock"``, ``"l2"``) run in native code; every other name of scipy and scikit-learn is computed by
+        them; ``"precomputed"`` takes a square matrix whose entry (i, j) is the dissimilarity of candidate i and
+        point j.
+    metric_params : dict, default=None
+        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+    batch_size : "auto" or int, default="auto"
+        Number of batch points, m; at most n. ``"auto"`` is `onebatchpam.batch_size`. With m = n the search is
+        FasterPAM's.
+    variant : {"nniw", "debias", "unif", "lwcs"}, default="nniw"
+        How the batch stands for all rows.
+
+        - ``"unif"``: a uniform sample.
+        - ``"debias"``: the same, with every batch point at the largest distance from itself, so that it is not
+          preferred as a medoid for being in the batch.
+        - ``"nniw"``: the same, with batch points weighted by the number of rows nearest to them.
+        - ``"lwcs"``: a lightweight coreset: rows far from the mean are drawn more often and weigh less.
+
+        A batch of all rows needs no correction; there all variants are the same.
+    init : {"random", "k-means++"} or array-like of shape (k,), default="random"
+        Medoids to start from; an array holds row indices. ``"k-means++"`` draws each with probability proportional
+        to its distance to those before it and costs n k more dissimilarities.
+    max_iter : int, default=100
+        Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
+    tol : float, default=1e-6
+        A swap must lower the batch loss by more than this fraction of it.
+    n_jobs : int, default=None
+        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
+        change the result.
+    random_state : int, RandomState or None, default=None
+        Draws the first medoids and the batch.
+    verbose : int, default=0
+        With 1, stages that take long show a progress bar.
+
+    Attributes
+    ----------
+    medoid_indices_ : ndarray of shape (k,)
+        Rows that are medoids.
+    cluster_centers_ : ndarray of shape (k, n_features) or None
+        The medoids themselves; None with ``metric="precomputed"``.
+    labels_ : ndarray of shape (n,)
+        Cluster of every row, from 0 to k - 1; the same as ``predict(X)``.
+    inertia_ : float
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+    batch_indices_ : ndarray of shape (m,)
+        Rows in the batch.
+    batch_weights_ : ndarray of shape (m,)
+        Their weights, with mean 1.
+    batch_inertia_ : float
+        The weighted loss over the batch that the search minimised. Times n / m it estimates `inertia_`.
+    n_iter_ : int
+        Passes over the candidates.
+    n_swaps_ : int
+        Swaps made.
+    n_distances_ : int
+        Dissimilarities computed, or read if precomputed.
+    fit_seconds_ : dict
+        Seconds that each stage took.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, when X has names that are all strings.
+
+    References
+    ----------
+    de Mathelin, Deheeger, Mougeot, Vayatis: OneBatchPAM: A Fast and Frugal K-Medoids Algorithm, AAAI 2025.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onebatchpam import OneBatchPAM
+    >>> X = load_digits().data
+    >>> model = OneBatchPAM(n_clusters=10, metric="manhattan", random_state=0).fit(X)
+    >>> model.cluster_centers_.shape, model.labels_.shape
+    ((10, 64), (1797,))
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: str = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        batch_size: str | int = "auto",
+        variant: str = "nniw",
+        init: str | ArrayLike = "random",
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.metric_params = metric_params
+        self.batch_size = batch_size
+        self.variant = variant
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: object = None) -> OneBatchPAM:
+        """Choose the medoids and assign all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
+            With ``metric="precomputed"`` a square matrix of dissimilarities.
+        y : ignored
+            For the conventions of scikit-learn.
+        """
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        variant = check_choice(self.variant, "variant", VARIANTS)
+        max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
+        tol = check_not_negative(self.tol, "tol")
+        stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
+        rng = check_random_state(self.random_state)
+        space = self._open_space(X, n_jobs)
+        k = check_n_clusters(self.n_clusters, space.n)
+        m = resolve_batch_size(self.batch_size, space.n, k)
+
+        start = initial_medoids(self.init, space, k, rng, stages)
+        batch = sample_batch(space, m, variant, rng, stages)
+        columns = space.to_points(batch.indices)
+        block = fill_all(columns, np.empty((space.n, columns.n_columns), np.float32), stages, "distances")
+        with stages.stage("weights"):
+            weights = weigh(block, batch, variant, n_jobs)
+        search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+        medoids, assignment = assign(space, search.medoids, stages)
+
+        warn_if_imperfect(search, assignment, max_iter)
+        rows = space.X if isinstance(space, VectorSpace) else None
+        self._remember_input(X, space)
+        clustering(rows, medoids, assignment, batch, weights, search, space.n_distances, stages.seconds).publish(self)
+        return self

@@ -1,0 +1,152 @@
+"""The swap search: all rows of a block are candidates, the loss is summed over its columns.
+
+The block is shown to the native search tile by tile, so that Ctrl-C is answered and progress is shown in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_random_state
+
+from onebatchpam import _core
+from onebatchpam._distances import TILE_ENTRIES, tile_bounds
+from onebatchpam._init import random_medoids
+from onebatchpam._progress import Stages
+from onebatchpam._validation import (
+    check_integer,
+    check_medoids,
+    check_n_clusters,
+    check_not_negative,
+    check_weights,
+    resolve_n_jobs,
+)
+from onebatchpam._weights import scan_block
+
+
+@dataclass(frozen=True)
+class SwapResult:
+    """What a swap search found.
+
+    Attributes
+    ----------
+    medoids : ndarray of shape (k,)
+        Rows of the block.
+    loss : float
+        Weighted sum over the columns of the distance to the nearest medoid.
+    n_iter : int
+        Passes over the candidates.
+    n_swaps : int
+        Swaps made.
+    converged : bool
+        Whether a full cycle of candidates passed without a swap; False when `max_iter` ended the search.
+    """
+
+    medoids: NDArray[np.int64]
+    loss: float
+    n_iter: int
+    n_swaps: int
+    converged: bool
+
+
+def search_swaps(
+    block: NDArray[np.float32],
+    medoids: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    *,
+    max_iter: int,
+    tol: float,
+    n_jobs: int,
+    stages: Stages,
+) -> SwapResult:
+    """Improve the medoids by eager swaps until a full cycle brings none."""
+    with stages.stage("swap search", unit=" candidates") as bar:
+        if len(medoids) == 1:
+            return _best_single(block, medoids, weights, n_jobs)
+        search = _core.SwapSearch(len(block), medoids, block[medoids], weights, tol)
+        n_iter = 0
+        while n_iter < max_iter and not search.converged:
+            n_iter += 1
+            for rows in tile_bounds(len(block), TILE_ENTRIES // block.shape[1]):
+                search.sweep(block[rows], rows.start, n_jobs)
+                bar.set_postfix(passes=n_iter, swaps=search.n_swaps, refresh=False)
+                bar.update(rows.stop - rows.start)
+                if search.converged:
+                    break
+        medoids = np.array(search.medoids, dtype=np.int64)
+        return SwapResult(medoids, search.loss, n_iter, search.n_swaps, search.converged)
+
+
+def _best_single(
+    block: NDArray[np.float32], medoids: NDArray[np.int64], weights: NDArray[np.float64], n_jobs: int
+) -> SwapResult:
+    """Return the row with the smallest weighted sum: a single medoid has no second one to fall back to."""
+    sums = np.empty(len(block))
+    _core.weighted_row_sums(block, weights, sums, n_jobs)
+    best = int(np.argmin(sums))
+    return SwapResult(np.array([best], dtype=np.int64), float(sums[best]), 1, int(best != medoids[0]), True)
+
+
+def swap_search(
+    block: ArrayLike,
+    n_clusters: int,
+    *,
+    init: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> SwapResult:
+    """Choose k rows of a block of dissimilarities that are close to all of its columns.
+
+    FasterPAM's eager swaps on a block of one's own: every row is a candidate, every column a point to be near to. A
+    square matrix gives FasterPAM itself, an n x m block OneBatchPAM's search.
+
+    Parameters
+    ----------
+    block : array-like of shape (n, m)
+        Entry (i, j) is the dissimilarity of candidate i and point j: finite and not negative. Held in float32.
+    n_clusters : int
+        Number of medoids, k.
+    init : array-like of shape (k,), default=None
+        Rows to start from; drawn at random when None.
+    weights : array-like of shape (m,), default=None
+        Weights of the columns, not negative; ones when None.
+    max_iter : int, default=100
+        Largest number of passes over all candidates.
+    tol : float, default=1e-6
+        A swap must lower the loss by more than this fraction of it.
+    n_jobs : int, default=None
+        Number of threads: None means 1, -1 all processors. Does not change the result.
+    random_state : int, RandomState or None, default=None
+        Draws `init`.
+
+    Returns
+    -------
+    SwapResult
+        With `medoids`, `loss`, `n_iter`, `n_swaps` and `converged`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onebatchpam import swap_search
+    >>> points = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])
+    >>> result = swap_search(abs(points[:, None] - points), 2, random_state=0)
+    >>> sorted(result.medoids.tolist()), result.loss
+    ([1, 4], 4.0)
+    """
+    block = check_array(block, dtype=np.float32, order="C", input_name="block")
+    n, m = block.shape
+    k = check_n_clusters(n_clusters, n)
+    threads = resolve_n_jobs(n_jobs)
+    max_iter, tol = check_integer(max_iter, "max_iter", at_least=1), check_not_negative(tol, "tol")
+    weights = check_weights(weights, m)
+    if init is None:
+        medoids = random_medoids(n, k, check_random_state(random_state))
+    else:
+        medoids = check_medoids(init, k, n, "init")
+    scan_block(block, threads)
+    return search_swaps(block, medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages())

@@ -1,0 +1,100 @@
+"""What users pass in: checked once, with errors that say the value and what would be right."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+
+def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: object = None) -> NDArray[Any]:
+    """Return X as a two-dimensional numeric array of the type it has; copied only if it is no array."""
+    return check_array(
+        X,
+        dtype="numeric",
+        ensure_all_finite="allow-nan" if allow_nan else True,
+        input_name=name,
+        estimator=estimator,
+    )
+
+
+def check_square(X: NDArray[Any]) -> NDArray[Any]:
+    """Check a precomputed matrix of dissimilarities."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"metric='precomputed' expects a square matrix of dissimilarities, got shape {X.shape}; "
+            "an n x m block goes to onebatchpam.swap_search"
+        )
+    return X
+
+
+def check_integer(value: Any, name: str, *, at_least: int) -> int:
+    """Return an integer parameter as int."""
+    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < at_least:
+        raise ValueError(f"{name}={value!r}: expected an integer of at least {at_least}")
+    return int(value)
+
+
+def check_not_negative(value: Any, name: str) -> float:
+    """Return a number parameter as float."""
+    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or not 0 <= value < np.inf:
+        raise ValueError(f"{name}={value!r}: expected a finite number that is not negative")
+    return float(value)
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return a parameter that is one of a few names."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def check_n_clusters(n_clusters: Any, n: int) -> int:
+    """Return the number of clusters."""
+    k = check_integer(n_clusters, "n_clusters", at_least=1)
+    if k > n:
+        raise ValueError(f"n_clusters={k} is larger than n_samples={n}: expected at most one medoid per row")
+    return k
+
+
+def check_medoids(medoids: ArrayLike, k: int, n: int, name: str) -> NDArray[np.int64]:
+    """Return k distinct row indices."""
+    indices = np.asarray(medoids)
+    if indices.shape != (k,) or not np.issubdtype(indices.dtype, np.integer):
+        raise ValueError(
+            f"{name} has shape {indices.shape} and dtype {indices.dtype}: expected {k} integers, a row index for "
+            "each medoid"
+        )
+    outside = indices[(indices < 0) | (indices >= n)]
+    if len(outside):
+        raise ValueError(f"{name} holds {outside[0]}: expected row indices from 0 to {n - 1}")
+    values, counts = np.unique(indices, return_counts=True)
+    if len(values) < k:
+        raise ValueError(f"{name} holds {values[counts > 1][0]} more than once: expected distinct row indices")
+    return indices.astype(np.int64)
+
+
+def check_weights(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
+    """Return m weights, ones when there are none."""
+    if weights is None:
+        return np.ones(m)
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (m,):
+        raise ValueError(f"weights has shape {array.shape}: expected {(m,)}, one weight for each column")
+    bad = np.flatnonzero(~np.isfinite(array) | (array < 0))
+    if len(bad):
+        raise ValueError(f"weights[{bad[0]}]={array[bad[0]]}: expected finite weights that are not negative")
+    if not array.any():
+        raise ValueError("weights are all zero: expected at least one positive weight")
+    return np.ascontiguousarray(array)
+
+
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads, by scikit-learn's rules."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r}: expected None, a positive number of threads, or -1 for all processors")
+    return int(effective_n_jobs(n_jobs))
