@@ -1,119 +1,128 @@
 #include "distance.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "parallel.hpp"
 
 namespace obp {
 namespace {
 
-template <class From, class Unit>
-void pack_values(const void* row, std::size_t n_features, void* units, std::size_t) {
-    const From* from = static_cast<const From*>(row);
-    std::copy(from, from + n_features, static_cast<Unit*>(units));
-}
-
-void pack_bytes(const void* row, std::size_t n_features, void* units, std::size_t n_units) {
-    std::memset(static_cast<std::uint64_t*>(units) + n_units - 1, 0, sizeof(std::uint64_t));
-    std::memcpy(units, row, n_features);
-}
-
-// Rows of length one: 1 - cos(a, b) is half their squared distance, without cancellation. A row of zeros has no
-// direction; it gets one of its own, in an extra feature, at distance 1 from every other.
-template <class From, class Unit>
-void pack_direction(const void* row, std::size_t n_features, void* units, std::size_t n_units) {
-    const From* from = static_cast<const From*>(row);
-    Unit* to = static_cast<Unit*>(units);
-    double scale = 0, squares = 0;
-    for (std::size_t f = 0; f < n_features; ++f) scale = std::max(scale, std::abs(static_cast<double>(from[f])));
-    if (scale > 0)
-        for (std::size_t f = 0; f < n_features; ++f) squares += (from[f] / scale) * (from[f] / scale);
-    const double length = std::sqrt(squares);
-    for (std::size_t f = 0; f < n_features; ++f)
-        to[f] = scale > 0 ? static_cast<Unit>(from[f] / scale / length) : Unit(0);
-    to[n_units - 1] = scale > 0 ? Unit(0) : Unit(1);
-}
-
-std::size_t bytes_of(Source source) {
-    return source == Source::float64 ? sizeof(double) : source == Source::float32 ? sizeof(float) : 1;
-}
-
-// Tiles of packed rows that leave room in the second-level cache; their size changes no result.
-constexpr std::size_t tile_bytes = 128 * 1024;
+// Tiles of packed rows that leave room in the second-level cache, in whole groups of rows; their size changes no
+// result.
+constexpr std::size_t tile_bytes = 256 * 1024;
 constexpr std::size_t max_tile_rows = 96;
+// Below this length a dot product saves nothing over differences.
+constexpr std::size_t min_units_for_products = 32;
 
 std::size_t tiles_of(std::size_t n, std::size_t per_tile) { return (n + per_tile - 1) / per_tile; }
+
+const MetricKernels& kernels_for(Metric metric, Source source, bool by_products, const Kernels& level) {
+    const bool wide = source == Source::float64;
+    if (by_products) return level.dot_product_f32;
+    switch (metric) {
+        case Metric::manhattan:
+            return wide ? level.manhattan_f64 : source == Source::uint8 ? level.manhattan_u8 : level.manhattan_f32;
+        case Metric::chebyshev:
+            return wide ? level.chebyshev_f64 : level.chebyshev_f32;
+        default:
+            return wide ? level.sqeuclidean_f64 : level.sqeuclidean_f32;
+    }
+}
+
+Finish finish_of(Metric metric) {
+    return metric == Metric::euclidean ? Finish::square_root : metric == Metric::cosine ? Finish::half : Finish::none;
+}
+
+bool is_squared_euclidean(Metric metric) {
+    return metric == Metric::euclidean || metric == Metric::sqeuclidean || metric == Metric::cosine;
+}
+
+// centred = rows - centre, and the squared length of each
+void centre_rows(const float* rows, std::size_t n_rows, const std::vector<float>& centre, const Kernels& level,
+                 float* centred, float* squares) {
+    const std::size_t n_units = centre.size();
+    for (std::size_t i = 0; i < n_rows; ++i, rows += n_units, centred += n_units) {
+        for (std::size_t u = 0; u < n_units; ++u) centred[u] = rows[u] - centre[u];
+        squares[i] = level.dot_product(centred, centred, n_units);
+    }
+}
 
 }  // namespace
 
 PackedColumns::PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns,
                              std::size_t n_features)
-    : source_(source), n_columns_(n_columns), n_features_(n_features), n_units_(n_features), finish_(Finish::none) {
-    const Kernels& level = kernels();
-    const bool wide = source == Source::float64;
-    unit_bytes_ = wide ? sizeof(double) : sizeof(float);
-    pack_row_ = wide                        ? pack_values<double, double>
-                : source == Source::float32 ? pack_values<float, float>
-                                            : pack_values<std::uint8_t, float>;
-    switch (metric) {
-        case Metric::manhattan:
-            kernels_ = wide ? &level.manhattan_f64 : &level.manhattan_f32;
-            if (source == Source::uint8) {
-                kernels_ = &level.manhattan_u8;
-                unit_bytes_ = sizeof(std::uint64_t);
-                n_units_ = (n_features + 7) / 8;
-                pack_row_ = pack_bytes;
-            }
-            break;
-        case Metric::chebyshev:
-            kernels_ = wide ? &level.chebyshev_f64 : &level.chebyshev_f32;
-            break;
-        case Metric::sqeuclidean:
-        case Metric::euclidean:
-            kernels_ = wide ? &level.sqeuclidean_f64 : &level.sqeuclidean_f32;
-            finish_ = metric == Metric::euclidean ? Finish::square_root : Finish::none;
-            break;
-        case Metric::cosine:
-            kernels_ = wide ? &level.sqeuclidean_f64 : &level.sqeuclidean_f32;
-            finish_ = Finish::half;
-            n_units_ = n_features + 1;
-            pack_row_ = wide                        ? pack_direction<double, double>
-                        : source == Source::float32 ? pack_direction<float, float>
-                                                    : pack_direction<std::uint8_t, float>;
-            break;
-    }
+    : packing_(metric, source, n_features),
+      n_columns_(n_columns),
+      level_(&kernels()),
+      finish_(finish_of(metric)),
+      by_products_(is_squared_euclidean(metric) && packing_.unit_bytes == sizeof(float) &&
+                   packing_.n_units >= min_units_for_products) {
+    kernels_ = &kernels_for(metric, source, by_products_, *level_);
+    std::vector<unsigned char> units(n_columns * packing_.n_units * packing_.unit_bytes);
+    packing_.pack(points, n_columns, units.data());
+    if (by_products_) centre_columns(units);
+    pack_panels(units.data());
+}
 
-    const std::size_t width = kernels_->panel_width;
-    panels_.resize(tiles_of(n_columns, width) * width * n_units_ * unit_bytes_);
-    std::vector<unsigned char> units(n_units_ * unit_bytes_);
-    for (std::size_t column = 0; column < n_columns; ++column) {
-        pack_row_(static_cast<const unsigned char*>(points) + column * n_features * bytes_of(source), n_features,
-                  units.data(), n_units_);
-        unsigned char* to = panels_.data() + (column / width * n_units_ * width + column % width) * unit_bytes_;
-        for (std::size_t unit = 0; unit < n_units_; ++unit)
-            std::memcpy(to + unit * width * unit_bytes_, units.data() + unit * unit_bytes_, unit_bytes_);
+void PackedColumns::centre_columns(std::vector<unsigned char>& units) {
+    const std::size_t n_units = packing_.n_units;
+    products_.columns.resize(n_columns_ * n_units);
+    std::memcpy(products_.columns.data(), units.data(), units.size());
+    std::vector<double> sums(n_units);
+    for (std::size_t i = 0; i < products_.columns.size(); ++i) sums[i % n_units] += products_.columns[i];
+    for (const double sum : sums) products_.centre.push_back(static_cast<float>(sum / static_cast<double>(n_columns_)));
+    products_.column_squares.resize(n_columns_);
+    std::vector<float> centred(products_.columns.size());
+    centre_rows(products_.columns.data(), n_columns_, products_.centre, *level_, centred.data(),
+                products_.column_squares.data());
+    std::memcpy(units.data(), centred.data(), units.size());
+}
+
+void PackedColumns::pack_panels(const unsigned char* units) {
+    const std::size_t width = kernels_->panel_width, n_units = packing_.n_units, unit_bytes = packing_.unit_bytes;
+    panels_.resize(tiles_of(n_columns_, width) * width * n_units * unit_bytes);
+    for (std::size_t column = 0; column < n_columns_; ++column) {
+        unsigned char* to = panels_.data() + (column / width * n_units * width + column % width) * unit_bytes;
+        for (std::size_t unit = 0; unit < n_units; ++unit, units += unit_bytes)
+            std::memcpy(to + unit * width * unit_bytes, units, unit_bytes);
     }
 }
 
 template <class Out>
 void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_threads) const {
-    const std::size_t units_bytes = n_units_ * unit_bytes_, row_bytes = n_features_ * bytes_of(source_);
-    const std::size_t fitting = std::clamp<std::size_t>(tile_bytes / units_bytes, 4, max_tile_rows) / 4 * 4;
-    std::vector<std::vector<unsigned char>> packed(n_threads);
-    parallel_for(n_threads, tiles_of(n_rows, fitting), [&](std::size_t tile_index, int thread) {
-        const std::size_t first = tile_index * fitting, count = std::min(fitting, n_rows - first);
-        packed[thread].resize(fitting * units_bytes);
-        for (std::size_t i = 0; i < count; ++i)
-            pack_row_(static_cast<const unsigned char*>(rows) + (first + i) * row_bytes, n_features_,
-                      packed[thread].data() + i * units_bytes, n_units_);
-        const Tile tile{count, n_columns_, n_units_, packed[thread].data(), panels_.data(), finish_};
-        if constexpr (sizeof(Out) == sizeof(float))
-            kernels_->to_float(tile, out + first * n_columns_, n_columns_);
+    const std::size_t units_bytes = packing_.n_units * packing_.unit_bytes;
+    const std::size_t per_tile = std::clamp<std::size_t>(tile_bytes / units_bytes / 12 * 12, 12, max_tile_rows);
+    std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
+    parallel_for(n_threads, tiles_of(n_rows, per_tile), [&](std::size_t index, int thread) {
+        const std::size_t first = index * per_tile, count = std::min(per_tile, n_rows - first);
+        Scratch& scratch = scratches[static_cast<std::size_t>(thread)];
+        scratch.units.resize(per_tile * units_bytes);
+        packing_.pack(static_cast<const unsigned char*>(rows) + first * packing_.row_bytes, count,
+                      scratch.units.data());
+        Out* to = out + first * n_columns_;
+        const Tile tile{count, n_columns_, packing_.n_units, scratch.units.data(), panels_.data(), finish_};
+        if constexpr (std::is_same_v<Out, double>)
+            kernels_->to_double(tile, to, n_columns_);
+        else if (by_products_)
+            fill_by_products(count, scratch, to);
         else
-            kernels_->to_double(tile, out + first * n_columns_, n_columns_);
+            kernels_->to_float(tile, to, n_columns_);
     });
+}
+
+void PackedColumns::fill_by_products(std::size_t n_rows, Scratch& scratch, float* out) const {
+    const std::size_t n_units = packing_.n_units;
+    const float* rows = reinterpret_cast<const float*>(scratch.units.data());
+    scratch.centred.resize(n_rows * n_units);
+    scratch.row_squares.resize(n_rows);
+    centre_rows(rows, n_rows, products_.centre, *level_, scratch.centred.data(), scratch.row_squares.data());
+    kernels_->to_float({n_rows, n_columns_, n_units, scratch.centred.data(), panels_.data(), Finish::none}, out,
+                       n_columns_);
+    level_->squares_from_products({n_rows, n_columns_, n_units, rows, products_.columns.data(),
+                                   scratch.row_squares.data(), products_.column_squares.data(), finish_},
+                                  out);
 }
 
 template void PackedColumns::fill(const void*, std::size_t, float*, int) const;

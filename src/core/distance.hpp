@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "packing.hpp"
 #include "simd.hpp"
 
 namespace obp {
-
-enum class Metric { manhattan, euclidean, sqeuclidean, chebyshev, cosine };
-enum class Source { float32, float64, uint8 };
 
 class PackedColumns {
 public:
@@ -23,18 +21,34 @@ public:
     template <class Out>
     void fill(const void* rows, std::size_t n_rows, Out* out, int n_threads) const;
 
-    Source source() const { return source_; }
+    Source source() const { return packing_.source; }
     std::size_t n_columns() const { return n_columns_; }
-    std::size_t n_features() const { return n_features_; }
+    std::size_t n_features() const { return packing_.n_features; }
 
 private:
-    using PackRow = void (*)(const void* row, std::size_t n_features, void* units, std::size_t n_units);
+    // Squared Euclidean distances of long float rows go by dot products of rows from which a centre is subtracted.
+    struct Products {
+        std::vector<float> columns;         // n_columns x n_units, not centred
+        std::vector<float> centre;          // n_units
+        std::vector<float> column_squares;  // n_columns
+    };
+    // Buffers of one thread, for one tile of rows.
+    struct Scratch {
+        std::vector<unsigned char> units;
+        std::vector<float> centred, row_squares;
+    };
 
-    Source source_;
-    std::size_t n_columns_, n_features_, n_units_, unit_bytes_;
+    void centre_columns(std::vector<unsigned char>& units);
+    void pack_panels(const unsigned char* units);
+    void fill_by_products(std::size_t n_rows, Scratch& scratch, float* out) const;
+
+    Packing packing_;
+    std::size_t n_columns_;
+    const Kernels* level_;
     const MetricKernels* kernels_;
-    PackRow pack_row_;
     Finish finish_;
+    bool by_products_;
+    Products products_;
     std::vector<unsigned char> panels_;
 };
 

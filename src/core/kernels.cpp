@@ -7,7 +7,6 @@ namespace obp {
 namespace OBP_LEVEL {
 namespace {
 
-constexpr int rows_per_group = 4;
 // Sums are folded every so many units: float sums stay short, so that their rounding errors do too.
 constexpr std::size_t units_per_sum = 128;
 
@@ -67,17 +66,69 @@ template <class Metric, class Out>
 void fill_tile(const Tile& tile, Out* out, std::size_t out_stride) {
     using T = typename Metric::Unit;
     constexpr std::size_t width = panel_width<T>;
+    constexpr int group = Metric::rows_per_group;
     const T* rows = static_cast<const T*>(tile.rows);
     const T* panel = static_cast<const T*>(tile.panels);
     for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_units) {
         const std::size_t rest = tile.n_columns - column, n_columns = rest < width ? rest : width;
         std::size_t row = 0;
-        for (; row + rows_per_group <= tile.n_rows; row += rows_per_group)
-            fill_group<Metric, Out, rows_per_group>(tile, rows + row * tile.n_units, panel,
-                                                    out + row * out_stride + column, out_stride, n_columns);
+        for (; row + group <= tile.n_rows; row += group)
+            fill_group<Metric, Out, group>(tile, rows + row * tile.n_units, panel, out + row * out_stride + column,
+                                           out_stride, n_columns);
         for (; row < tile.n_rows; ++row)
             fill_group<Metric, Out, 1>(tile, rows + row * tile.n_units, panel, out + row * out_stride + column,
                                        out_stride, n_columns);
+    }
+}
+
+// A sum of step(a, b) over two rows, by the same number of side sums at every level.
+template <class Step>
+inline float sum_over_units(const float* a, const float* b, std::size_t n, const Step& step) {
+    constexpr std::size_t n_sums = 16;
+    float sums[n_sums] = {};
+    std::size_t i = 0;
+    for (; i + n_sums <= n; i += n_sums)
+        for (std::size_t s = 0; s < n_sums; ++s) sums[s] += step(a[i + s], b[i + s]);
+    for (std::size_t s = 0; i + s < n; ++s) sums[s] += step(a[i + s], b[i + s]);
+    float total = 0;
+    for (const float sum : sums) total += sum;
+    return total;
+}
+
+float dot_product(const float* a, const float* b, std::size_t n) {
+    return sum_over_units(a, b, n, [](float x, float y) { return x * y; });
+}
+
+float squared_distance(const float* a, const float* b, std::size_t n) {
+    return sum_over_units(a, b, n, [](float x, float y) { return (x - y) * (x - y); });
+}
+
+// |a - b|^2 = |a|^2 + |b|^2 - 2 ab takes one operation per unit where differences take three, but cancels for close
+// rows: those, below a fraction of |a|^2 + |b|^2 that keeps the relative error near 1e-5, are computed from
+// differences.
+void squares_from_products(const ProductTile& tile, float* values) {
+    constexpr float too_close = 1.0f / 64;
+    constexpr std::size_t width = panel_width<float>;
+    for (std::size_t i = 0; i < tile.n_rows; ++i, values += tile.n_columns) {
+        const float* row = tile.rows + i * tile.n_units;
+        for (std::size_t first = 0; first < tile.n_columns; first += width) {
+            const std::size_t rest = tile.n_columns - first, n = rest < width ? rest : width;
+            float squares[width] = {}, lengths[width] = {};
+            __builtin_memcpy(squares, values + first, n * sizeof(float));
+            __builtin_memcpy(lengths, tile.column_squares + first, n * sizeof(float));
+            int n_close = 0;
+            for (std::size_t c = 0; c < width; ++c) {
+                lengths[c] += tile.row_squares[i];
+                squares[c] = lengths[c] - 2 * squares[c];
+                n_close += !(squares[c] >= too_close * lengths[c]);  // also where the lengths overflow
+            }
+            if (n_close)
+                for (std::size_t c = 0; c < n; ++c)
+                    if (!(squares[c] >= too_close * lengths[c]))
+                        squares[c] = squared_distance(row, tile.columns + (first + c) * tile.n_units, tile.n_units);
+            apply(tile.finish, squares);
+            __builtin_memcpy(values + first, squares, n * sizeof(float));
+        }
     }
 }
 
@@ -182,6 +233,9 @@ const Kernels table = {
     metric_kernels<SquaredEuclidean<double>>(),
     metric_kernels<Chebyshev<float>>(),
     metric_kernels<Chebyshev<double>>(),
+    metric_kernels<DotProduct>(),
+    squares_from_products,
+    dot_product,
     evaluate_swap,
     weighted_sum,
     scan_row,

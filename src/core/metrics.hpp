@@ -1,5 +1,6 @@
 // A metric is the step by which one pair of units changes an accumulator; the loop over units, rows and columns
-// is written once, in kernels.cpp. Included there only, once per SIMD level.
+// is written once, in kernels.cpp. Included there only, once per SIMD level. As many rows are taken together as the
+// registers hold next to what a step needs.
 #pragma once
 
 #include "vectors.hpp"
@@ -10,6 +11,7 @@ namespace OBP_LEVEL {
 template <class T>
 struct Manhattan {
     using Unit = T;
+    static constexpr int rows_per_group = 4;
     static constexpr bool takes_maximum = false;
     template <int row>
     static Vector<T> step(Vector<T> sum, Vector<T> a, Vector<T> b) {
@@ -20,6 +22,7 @@ struct Manhattan {
 template <class T>
 struct SquaredEuclidean {
     using Unit = T;
+    static constexpr int rows_per_group = 4;
     static constexpr bool takes_maximum = false;
     // Multiply, then add: a fused operation would round differently from machines that lack it. The two ways to
     // add give the same bits and use different ports, so that rows take turns.
@@ -30,9 +33,21 @@ struct SquaredEuclidean {
     }
 };
 
+// Not a metric, but squared Euclidean distances follow from it: see squares_from_products.
+struct DotProduct {
+    using Unit = float;
+    static constexpr int rows_per_group = 6;
+    static constexpr bool takes_maximum = false;
+    template <int row>
+    static Floats step(Floats sum, Floats a, Floats b) {
+        return multiply_add(sum, a, b);
+    }
+};
+
 template <class T>
 struct Chebyshev {
     using Unit = T;
+    static constexpr int rows_per_group = 4;
     static constexpr bool takes_maximum = true;
     template <int row>
     static Vector<T> step(Vector<T> largest, Vector<T> a, Vector<T> b) {
@@ -43,6 +58,7 @@ struct Chebyshev {
 // A unit is eight bytes of a row: exact sums of absolute differences in one instruction.
 struct ManhattanBytes {
     using Unit = std::uint64_t;
+    static constexpr int rows_per_group = 4;
     static constexpr bool takes_maximum = false;
     template <int row>
     static Vector<Unit> step(Vector<Unit> sum, Vector<Unit> a, Vector<Unit> b) {

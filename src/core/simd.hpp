@@ -29,6 +29,14 @@ struct MetricKernels {
     TileKernel<double> to_double;
 };
 
+// A tile of dot products of centred rows and columns, and what is needed to make squared distances of it.
+struct ProductTile {
+    std::size_t n_rows, n_columns, n_units;
+    const float *rows, *columns;                // IN  as they are, not centred; row after row
+    const float *row_squares, *column_squares;  // IN  squared lengths of the centred ones
+    Finish finish;
+};
+
 // What the evaluation of one candidate reads of the search state over m batch points and k medoids.
 struct SwapView {
     std::size_t m, k;
@@ -55,6 +63,10 @@ struct Kernels {
     MetricKernels manhattan_f32, manhattan_f64, manhattan_u8;
     MetricKernels sqeuclidean_f32, sqeuclidean_f64;
     MetricKernels chebyshev_f32, chebyshev_f64;
+    MetricKernels dot_product_f32;
+    // Replaces dot products by squared distances, in place.
+    void (*squares_from_products)(const ProductTile& tile, float* values);
+    float (*dot_product)(const float* a, const float* b, std::size_t n_units);
     // The best removal for the candidate whose distances to the batch are `row`; `gains` (k) is scratch.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);
     double (*weighted_sum)(const float* row, const double* weights, std::size_t m);

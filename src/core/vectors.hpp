@@ -71,6 +71,39 @@ inline Floats add_on_multiplier(Floats sum, Floats x) { return sum + x; }
 inline Doubles add_on_multiplier(Doubles sum, Doubles x) { return sum + x; }
 #endif
 
+// a * b + sum with a single rounding.
+#if defined(__AVX512BW__)
+inline Floats multiply_add(Floats sum, Floats a, Floats b) { return _mm512_fmadd_ps(a, b, sum); }
+#elif defined(__FMA__)
+inline Floats multiply_add(Floats sum, Floats a, Floats b) { return _mm256_fmadd_ps(a, b, sum); }
+#elif defined(__aarch64__)
+inline Floats multiply_add(Floats sum, Floats a, Floats b) {
+    for (std::size_t lane = 0; lane < lanes<float>; ++lane) sum[lane] = __builtin_fmaf(a[lane], b[lane], sum[lane]);
+    return sum;
+}
+#else
+// The same bits without the instruction, slowly. The product is exact in double; the sum is rounded to odd, so that
+// the rounding to float sees on which side of a tie the exact sum lies.
+inline Floats multiply_add(Floats sum, Floats a, Floats b) {
+    typedef float Half __attribute__((vector_size(vector_bytes / 2)));
+    Half sums[2], as[2], bs[2];
+    std::memcpy(sums, &sum, vector_bytes);
+    std::memcpy(as, &a, vector_bytes);
+    std::memcpy(bs, &b, vector_bytes);
+    for (int h = 0; h < 2; ++h) {
+        const Doubles addend = __builtin_convertvector(sums[h], Doubles);
+        const Doubles product = __builtin_convertvector(as[h], Doubles) * __builtin_convertvector(bs[h], Doubles);
+        const Doubles total = product + addend, added = total - product;
+        const Doubles error = (product - (total - added)) + (addend - added);
+        const auto bits = (Vector<std::int64_t>)total;
+        const auto is_inexact_and_even = (error != 0.0) & -(~bits & 1), away = ((error > 0.0) ^ (total > 0.0)) | 1;
+        sums[h] = __builtin_convertvector((Doubles)(bits + (is_inexact_and_even & away)), Half);
+    }
+    std::memcpy(&sum, sums, vector_bytes);
+    return sum;
+}
+#endif
+
 // For each lane of eight bytes the sum of their absolute differences.
 inline Words sum_of_byte_differences(Words a, Words b) {
 #if defined(__AVX512BW__)

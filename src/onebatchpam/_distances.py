@@ -296,8 +296,8 @@ def distance_block(
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_jobs : int, default=None
         Number of threads: None means 1, -1 all processors.
-    out : ndarray of shape (n, m), float32 or float64, C-contiguous, default=None
-        Where to write the result.
+    out : ndarray of shape (n, m), C-contiguous, default=None
+        Where to write the result: float32, or the type that the result would have.
 
     Returns
     -------
@@ -319,9 +319,9 @@ def distance_block(
     columns = VectorSpace(X, resolved.fitted(X), resolve_n_jobs(n_jobs)).to_rows(Y)
     if out is None:
         out = np.empty((len(X), len(Y)), dtype=columns.dtype)
-    elif out.shape != (len(X), len(Y)) or out.dtype not in (np.float32, np.float64) or not out.flags.c_contiguous:
+    elif out.shape != (len(X), len(Y)) or out.dtype not in (np.float32, columns.dtype) or not out.flags.c_contiguous:
         raise ValueError(
-            f"out has shape {out.shape} and dtype {out.dtype}: expected a C-contiguous float32 or float64 array "
-            f"of shape {(len(X), len(Y))}"
+            f"out has shape {out.shape} and dtype {out.dtype}: expected a C-contiguous {columns.dtype} array of shape "
+            f"{(len(X), len(Y))}"
         )
     return fill_all(columns, out, Stages(), "distances")

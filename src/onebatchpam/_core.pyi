@@ -1,0 +1,109 @@
+# Written by `python tests/test_codebase.py`.
+# ruff: noqa: C408, E501
+"""Native kernels of onebatchpam."""
+
+from typing import Annotated, overload
+
+import numpy
+from numpy.typing import NDArray
+
+SWEEP_CHUNK: int = 256
+
+class PackedColumns:
+    """Points to which the dissimilarities of many rows are wanted."""
+
+    @overload
+    def __init__(
+        self,
+        points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        metric: str,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        metric: str,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        points: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        metric: str,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+
+class SwapSearch:
+    """Eager swap search over a block that is shown tile by tile."""
+
+    def __init__(
+        self,
+        n_candidates: int,
+        medoids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        medoid_rows: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        tol: float,
+    ) -> None: ...
+    def sweep(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        first: int,
+        n_threads: int,
+    ) -> None: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def medoids(self) -> list[int]: ...
+    @property
+    def n_swaps(self) -> int: ...
+
+def scan_rows(
+    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    nearest: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> tuple[float, bool]:
+    """
+    Write the first smallest column of each row; return the largest entry and whether all entries are finite and not negative.
+    """
+
+def weighted_row_sums(
+    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+def simd_level() -> str: ...
+def simd_levels() -> list[str]: ...
+def force_simd_level(name: str) -> None: ...
+
+__version__: str

@@ -1,0 +1,190 @@
+// Tests of the native core without Python, to be run under sanitizers: every path is taken at every SIMD level and
+// with several threads, and the search checks its own invariants after each swap (OBP_CHECKED).
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "distance.hpp"
+#include "parallel.hpp"
+#include "swap.hpp"
+
+using namespace obp;
+
+namespace {
+
+int n_passed = 0, n_failed = 0;
+
+void check(bool holds, const char* what, const char* level) {
+    ++(holds ? n_passed : n_failed);
+    if (!holds) std::printf("FAILED at level %s: %s\n", level, what);
+}
+
+template <class T>
+std::vector<T> random_rows(std::size_t n, std::size_t p, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::uniform_real_distribution<double> uniform(1, 255);
+    std::vector<T> rows(n * p);
+    for (T& value : rows) value = static_cast<T>(uniform(generator));
+    return rows;
+}
+
+double naive_distance(Metric metric, const double* a, const double* b, std::size_t p) {
+    double sum = 0, squares = 0, largest = 0, ab = 0, aa = 0, bb = 0;
+    for (std::size_t f = 0; f < p; ++f) {
+        const double d = std::abs(a[f] - b[f]);
+        sum += d;
+        squares += d * d;
+        largest = std::max(largest, d);
+        ab += a[f] * b[f];
+        aa += a[f] * a[f];
+        bb += b[f] * b[f];
+    }
+    switch (metric) {
+        case Metric::manhattan:
+            return sum;
+        case Metric::euclidean:
+            return std::sqrt(squares);
+        case Metric::sqeuclidean:
+            return squares;
+        case Metric::chebyshev:
+            return largest;
+        default:
+            return 1 - ab / std::sqrt(aa * bb);
+    }
+}
+
+template <class T>
+constexpr Source source_of() {
+    return sizeof(T) == 8 ? Source::float64 : sizeof(T) == 4 ? Source::float32 : Source::uint8;
+}
+
+// Exactly sized buffers, so that the address sanitizer sees any step beyond them.
+template <class T>
+void test_distances(const char* level) {
+    for (const Metric metric :
+         {Metric::manhattan, Metric::euclidean, Metric::sqeuclidean, Metric::chebyshev, Metric::cosine})
+        for (const std::size_t p : {1, 7, 40, 131})
+            for (const std::size_t m : {1, 17, 70})
+                for (const int n_threads : {1, 3}) {
+                    const std::size_t n = 101;
+                    const auto rows = random_rows<T>(n, p, 1), points = random_rows<T>(m, p, 2);
+                    const std::vector<double> a(rows.begin(), rows.end()), b(points.begin(), points.end());
+                    std::vector<float> out(n * m);
+                    PackedColumns(metric, source_of<T>(), points.data(), m, p)
+                        .fill(rows.data(), n, out.data(), n_threads);
+                    double worst = 0, scale = 1e-12;
+                    for (std::size_t i = 0; i < n; ++i)
+                        for (std::size_t j = 0; j < m; ++j) {
+                            const double expected = naive_distance(metric, &a[i * p], &b[j * p], p);
+                            worst = std::max(worst, std::abs(out[i * m + j] - expected));
+                            scale = std::max(scale, expected);
+                        }
+                    check(worst <= 1e-5 * scale, "distances equal the naive ones", level);
+                }
+}
+
+double batch_loss(const std::vector<float>& block, std::size_t m, const std::vector<std::int64_t>& medoids,
+                  const std::vector<double>& weights) {
+    double loss = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+        float nearest = std::numeric_limits<float>::infinity();
+        for (const std::int64_t medoid : medoids)
+            nearest = std::min(nearest, block[static_cast<std::size_t>(medoid) * m + j]);
+        loss += weights[j] * nearest;
+    }
+    return loss;
+}
+
+void test_swap_search(const char* level) {
+    const std::size_t n = 600, m = 83, k = 5, p = 3;
+    const auto rows = random_rows<float>(n, p, 3);
+    std::vector<float> block(n * m);
+    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), 2);
+    std::vector<double> weights(m);
+    for (std::size_t j = 0; j < m; ++j) weights[j] = static_cast<double>(j % 4);
+    const std::vector<std::int64_t> start{0, 1, 2, 3, 4};
+    std::vector<std::int64_t> first_medoids;
+    for (const int n_threads : {1, 2, 4}) {
+        SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0);
+        while (!search.converged()) search.sweep(block.data(), 0, n, n_threads);
+        if (first_medoids.empty()) first_medoids = search.medoids();
+        check(search.medoids() == first_medoids, "threads change no medoid", level);
+        check(std::abs(search.loss() - batch_loss(block, m, search.medoids(), weights)) <= 1e-9 * search.loss(),
+              "the loss is that of the medoids", level);
+    }
+    const double loss = batch_loss(block, m, first_medoids, weights);
+    bool is_optimal = true;
+    for (std::size_t slot = 0; slot < k; ++slot)
+        for (std::size_t i = 0; i < n; ++i) {
+            auto swapped = first_medoids;
+            swapped[slot] = static_cast<std::int64_t>(i);
+            is_optimal &= batch_loss(block, m, swapped, weights) >= loss * (1 - 1e-12);
+        }
+    check(is_optimal, "no single swap improves", level);
+}
+
+void test_scans(const char* level) {
+    for (const std::size_t m : {1, 5, 16, 33}) {
+        const std::size_t n = 70;
+        auto block = random_rows<float>(n, m, 4);
+        const std::vector<double> weights(m, 2);
+        std::vector<std::int32_t> nearest(n);
+        std::vector<double> sums(n);
+        const BlockScan scan = scan_rows(block.data(), n, m, nearest.data(), 3);
+        weighted_row_sums(block.data(), n, m, weights.data(), sums.data(), 3);
+        bool right = scan.valid && scan.max == *std::max_element(block.begin(), block.end());
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto begin = block.begin() + static_cast<std::ptrdiff_t>(i * m),
+                       end = begin + static_cast<std::ptrdiff_t>(m);
+            double sum = 0;
+            for (auto d = begin; d != end; ++d) sum += 2.0 * *d;
+            right &= nearest[i] == std::min_element(begin, end) - begin && std::abs(sums[i] - sum) <= 1e-9 * sum;
+        }
+        check(right, "scans find the nearest, the largest and the sums", level);
+        for (const float bad : {-1.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
+            block[n * m - 1] = bad;
+            check(!scan_rows(block.data(), n, m, nearest.data(), 2).valid, "a bad entry is seen", level);
+        }
+    }
+}
+
+void test_team() {
+    std::vector<int> counts(1000);
+    Team team(4);
+    for (int round = 0; round < 50; ++round) team.run(counts.size(), [&](std::size_t i, int) { ++counts[i]; });
+    check(std::all_of(counts.begin(), counts.end(), [](int c) { return c == 50; }), "each task runs once", "-");
+    bool thrown = false;
+    try {
+        team.run(100, [](std::size_t i, int) {
+            if (i == 37) throw std::runtime_error("task");
+        });
+    } catch (const std::runtime_error&) {
+        thrown = true;
+    }
+    check(thrown, "an exception of a task arrives", "-");
+    std::atomic<int> after{0};
+    team.run(10, [&](std::size_t, int) { ++after; });
+    check(after == 10, "a team works on after an exception", "-");
+}
+
+}  // namespace
+
+int main() {
+    test_team();
+    for (const Kernels* level : available_kernels()) {
+        check(force_kernels(level->name), "an available level can be chosen", level->name);
+        test_distances<float>(level->name);
+        test_distances<double>(level->name);
+        test_distances<std::uint8_t>(level->name);
+        test_swap_search(level->name);
+        test_scans(level->name);
+    }
+    check(!force_kernels("none"), "an unknown level is refused", "-");
+    std::printf("%d passed, %d failed\n", n_passed, n_failed);
+    return n_failed ? 1 : 0;
+}
