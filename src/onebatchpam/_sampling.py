@@ -134,9 +134,8 @@ def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState,
     columns = space.to_rows(mean[np.newaxis].astype(np.float32 if space.X.dtype.itemsize <= 4 else np.float64))
     distances = fill_all(columns, np.empty((space.n, 1), columns.dtype), stages, "distances to the mean")
     distances = distances[:, 0].astype(np.float64)
-    total = distances.sum()
-    far = distances / total if total > 0 else 1 / space.n
+    far = distances / distances.sum() if distances.any() else np.full(space.n, 1 / space.n)
     q = 0.5 / space.n + 0.5 * far
-    drawn, counts = np.unique(rng.choice(space.n, size=m, p=q / np.sum(q)), return_counts=True)
+    drawn, counts = np.unique(rng.choice(space.n, size=m, p=q / q.sum()), return_counts=True)
     weights = counts / (m * q[drawn])
     return Batch(drawn.astype(np.int64), weights / weights.mean())

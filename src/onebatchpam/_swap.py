@@ -138,8 +138,8 @@ def swap_search(
     >>> sorted(result.medoids.tolist()), result.loss
     ([1, 4], 4.0)
     """
-    block = check_array(block, dtype=np.float32, order="C", input_name="block")
-    n, m = block.shape
+    entries: NDArray[np.float32] = check_array(block, dtype=np.float32, order="C", input_name="block")
+    n, m = entries.shape
     k = check_n_clusters(n_clusters, n)
     threads = resolve_n_jobs(n_jobs)
     max_iter, tol = check_integer(max_iter, "max_iter", at_least=1), check_not_negative(tol, "tol")
@@ -148,5 +148,5 @@ def swap_search(
         medoids = random_medoids(n, k, check_random_state(random_state))
     else:
         medoids = check_medoids(init, k, n, "init")
-    scan_block(block, threads)
-    return search_swaps(block, medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages())
+    scan_block(entries, threads)
+    return search_swaps(entries, medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages())

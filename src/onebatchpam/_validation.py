@@ -41,7 +41,8 @@ def check_integer(value: Any, name: str, *, at_least: int) -> int:
 
 def check_not_negative(value: Any, name: str) -> float:
     """Return a number parameter as float."""
-    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or not 0 <= value < np.inf:
+    is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name}={value!r}: expected a finite number that is not negative")
     return float(value)
 

@@ -49,7 +49,7 @@ def raise_for_bad_entry(block: NDArray[np.float32]) -> NoReturn:
 
 def nearest_neighbour_weights(nearest: NDArray[np.int32], m: int) -> NDArray[np.float64]:
     """Weight each batch point by the number of rows nearest to it, with mean 1."""
-    counts = np.bincount(nearest, minlength=m)
+    counts = np.bincount(nearest, minlength=m).astype(np.float64)
     return counts * (m / len(nearest))
 
 

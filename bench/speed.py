@@ -1,0 +1,189 @@
+"""`python -m bench speed`: whole fits of this package beside those of the authors' package `onebatch`.
+
+The same data, k, batch size and metric; every run in a process of its own, the contestants taking turns. Time covers
+the call to `fit` only. The objective is computed here, in float64, from the medoids that were returned. Memory is the
+peak during the fit, data included, beyond that of the process before the data were loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from bench.data import load
+from bench.process import peak_bytes, reset_peak, resident_bytes, run_alone
+
+ROWS_PER_OBJECTIVE_TILE = 5000
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem that all contestants solve."""
+
+    dataset: str
+    metric: str
+    k: int
+
+    def batch_size(self, n: int) -> int:
+        return int(100 * math.log(self.k * n))
+
+    def __str__(self) -> str:
+        return f"{self.dataset}, {self.metric}, k = {self.k}"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A way to fit: takes X, the case, the batch size and a seed; returns medoids and a dict of stages."""
+
+    name: str
+    dtype: str
+    fit: Callable[[NDArray[Any], Case, int, int], tuple[NDArray[np.int64], dict[str, float]]]
+
+    def takes(self, case: Case) -> bool:
+        return self.dtype != "uint8" or case.dataset == "mnist"
+
+
+def fit_ours(X: NDArray[Any], case: Case, m: int, seed: int) -> tuple[NDArray[np.int64], dict[str, float]]:
+    from onebatchpam import OneBatchPAM
+
+    model = OneBatchPAM(case.k, metric=case.metric, batch_size=m, n_jobs=-1, random_state=seed).fit(X)
+    return model.medoid_indices_, model.fit_seconds_
+
+
+def fit_onebatch(X: NDArray[Any], case: Case, m: int, seed: int) -> tuple[NDArray[np.int64], dict[str, float]]:
+    return _fit_onebatch(X, case, m, seed, n_jobs=None)
+
+
+def fit_onebatch_threads(X: NDArray[Any], case: Case, m: int, seed: int) -> tuple[NDArray[np.int64], dict[str, float]]:
+    return _fit_onebatch(X, case, m, seed, n_jobs=-1)
+
+
+def _fit_onebatch(
+    X: NDArray[Any], case: Case, m: int, seed: int, n_jobs: int | None
+) -> tuple[NDArray[np.int64], dict[str, float]]:
+    import onebatch
+
+    model = onebatch.OneBatchPAM(case.k, distance=case.metric, batch_size=m, n_jobs=n_jobs, random_state=seed).fit(X)
+    return np.asarray(model.medoid_indices_), {}
+
+
+CASES = (
+    Case("mnist", "manhattan", 100),
+    Case("mnist", "euclidean", 100),
+    Case("letter", "manhattan", 100),
+    Case("letter", "manhattan", 10),
+)
+BASELINE = "onebatch"
+CONTESTANTS = {
+    contestant.name: contestant
+    for contestant in (
+        Contestant(BASELINE, "float32", fit_onebatch),
+        Contestant("onebatch, n_jobs=-1", "float32", fit_onebatch_threads),
+        Contestant("onebatchpam", "float32", fit_ours),
+        Contestant("onebatchpam, bytes", "uint8", fit_ours),
+    )
+}
+
+
+def measure(case: Case, name: str, seed: int, folder: Path) -> dict[str, Any]:
+    """Run one contestant once; called in a fresh process."""
+    contestant = CONTESTANTS[name]
+    small = np.random.default_rng(0).random((50, 4), dtype=np.float32)
+    contestant.fit(small, Case("warm-up", case.metric, 2), 10, 0)  # imports are no part of a fit
+    before = resident_bytes()
+    X = load(case.dataset, folder, contestant.dtype)
+    m = case.batch_size(len(X))
+    reset_peak()
+    start = time.perf_counter()
+    medoids, stages = contestant.fit(X, case, m, seed)
+    seconds = time.perf_counter() - start
+    peak = peak_bytes() - before
+    return {
+        "seconds": seconds,
+        "stages": stages,
+        "peak_bytes": peak,
+        "needed_bytes": X.nbytes + 4 * len(X) * m,
+        "objective": objective(load(case.dataset, folder), medoids, case.metric),
+    }
+
+
+def objective(X: NDArray[Any], medoids: NDArray[np.int64], metric: str) -> float:
+    """Return the sum over all rows of the distance to the nearest medoid, in float64."""
+    points, name = X[medoids].astype(np.float64), {"manhattan": "cityblock"}.get(metric, metric)
+    starts = range(0, len(X), ROWS_PER_OBJECTIVE_TILE)
+    return sum(float(cdist(X[s : s + ROWS_PER_OBJECTIVE_TILE], points, name).min(axis=1).sum()) for s in starts)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Measure all cases and print a table for each."""
+    importlib.metadata.version("onebatch")
+    print(machine(), flush=True)
+    for case in CASES:
+        names = [name for name, contestant in CONTESTANTS.items() if contestant.takes(case)]
+        runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        for seed in range(arguments.seeds):
+            for name in names:
+                record = run_alone(measure, case, name, seed, arguments.data)
+                runs[name].append(record)
+                if arguments.records:
+                    with arguments.records.open("a") as file:
+                        line = {"case": str(case), "method": name, "seed": seed, **record}
+                        file.write(json.dumps(line) + "\n")
+        print(f"\n{case}\n{table(runs)}", flush=True)
+
+
+def table(runs: dict[str, list[dict[str, Any]]]) -> str:
+    """Return the medians of the runs as Markdown."""
+    base_seconds = statistics.median(record["seconds"] for record in runs[BASELINE])
+    base_objective = statistics.mean(record["objective"] for record in runs[BASELINE])
+    lines = [
+        "| | seconds | times faster | mean objective | peak memory | peak / (X + block) | stages |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, records in runs.items():
+        seconds = statistics.median(record["seconds"] for record in records)
+        mean = statistics.mean(record["objective"] for record in records)
+        peak = statistics.median(record["peak_bytes"] for record in records)
+        stages = {key: statistics.median(r["stages"][key] for r in records) for key in records[0]["stages"]}
+        lines.append(
+            f"| {name} | {seconds:.3f} | {base_seconds / seconds:.1f} | {mean:.6g} ({mean / base_objective - 1:+.2%}) "
+            f"| {peak / 1e6:,.0f} MB | {peak / records[0]['needed_bytes']:.2f} "
+            f"| {', '.join(f'{key} {value:.3f}' for key, value in stages.items())} |"
+        )
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    """Say what is measured on."""
+    from onebatchpam import _core
+
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("onebatchpam", "onebatch", "scikit-learn")]
+    return (
+        f"{model}, {os.cpu_count()} processors, SIMD level {_core.simd_level()}, "
+        f"Python {platform.python_version()}, {', '.join(versions)}"
+    )
+
+
+def add_command(commands: Any) -> None:
+    """Add `speed` to the command line."""
+    parser = commands.add_parser("speed", help="fit times, memory and objective beside the authors' package")
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each (%(default)s)")
+    parser.add_argument("--records", type=Path, help="append a JSON line for each run to this file")
+    parser.set_defaults(run=run)
