@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t units_per_sum = 128;
 
 template <class T>
-constexpr std::size_t panel_width = vectors_per_panel* lanes<T>;
+constexpr std::size_t panel_width = vectors_per_panel * lanes<T>;
 
 template <class T, std::size_t n>
 inline void apply(Finish finish, T (&values)[n]) {

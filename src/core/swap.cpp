@@ -30,8 +30,7 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
       sec_(m),
       removal_gains_(k),
       is_medoid_(n_candidates),
-      // A gain below the rounding error of its own sum is no gain: this bound makes every swap lower the loss.
-      tolerance_(std::max(tolerance, static_cast<double>(m) * std::numeric_limits<double>::epsilon())) {
+      tolerance_(tolerance) {
     for (const std::int64_t medoid : medoids_) is_medoid_[static_cast<std::size_t>(medoid)] = true;
     for (std::size_t j = 0; j < m; ++j) find_nearest(j);
     sum_up();
@@ -110,13 +109,17 @@ void SwapSearch::insert_medoid(std::size_t j, std::int32_t slot, float distance)
     }
 }
 
-// From scratch after every swap: O(m), and no rounding errors pile up.
+// From scratch after every swap: O(m), and no rounding errors pile up. A gain within the rounding error of the sums
+// that it is a difference of is no gain: beyond it every swap lowers the loss.
 void SwapSearch::sum_up() {
     std::fill(removal_gains_.begin(), removal_gains_.end(), 0.0);
     for (std::size_t j = 0; j < m(); ++j)
         removal_gains_[static_cast<std::size_t>(near_[j])] +=
             weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
     loss_ = kernels().weighted_sum(d1_.data(), weights_.data(), m());
+    const double second_loss = kernels().weighted_sum(d2_.data(), weights_.data(), m());
+    const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon() * second_loss;
+    least_gain_ = std::max(tolerance_ * loss_, rounding);
 }
 
 #ifdef OBP_CHECKED

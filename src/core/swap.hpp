@@ -40,7 +40,7 @@ public:
 
 private:
     Swap evaluate(const float* row, double* gains) const;
-    bool improves(double gain) const { return gain > tolerance_ * loss_; }
+    bool improves(double gain) const { return gain > least_gain_; }
     bool make_improving_swaps(const float* rows, std::size_t first, const std::vector<Swap>& swaps);
     void make_swap(std::size_t slot, std::size_t candidate, const float* row);
     void find_nearest(std::size_t j);
@@ -56,7 +56,7 @@ private:
     std::vector<std::int32_t> near_, sec_;  // m: their slots; of equal distances the lower slot is nearer
     std::vector<double> removal_gains_;     // k
     std::vector<bool> is_medoid_;           // n
-    double tolerance_, loss_ = 0;
+    double tolerance_, loss_ = 0, least_gain_ = 0;
     std::size_t n_swaps_ = 0, n_idle_ = 0;
 };
 

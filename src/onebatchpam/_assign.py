@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from onebatchpam._distances import Columns, Space, fill_all
 from onebatchpam._progress import Stages
+from onebatchpam._validation import check_distances
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ def nearest_medoids(columns: Columns, stages: Stages) -> Assignment:
             np.argmin(tile, axis=1, out=(nearest := np.empty(len(tile), dtype=np.intp)))
             labels[rows] = nearest
             distances[rows] = tile[np.arange(len(tile)), nearest]
+            check_distances(distances[rows], rows.start)
             bar.update(len(tile))
     return Assignment(labels, distances)
 

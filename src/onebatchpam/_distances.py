@@ -29,7 +29,8 @@ from onebatchpam._progress import Stages
 from onebatchpam._validation import check_rows, resolve_n_jobs
 
 # A tile is at most this many feature comparisons, a fraction of a second for one thread, so that Ctrl-C and the
-# progress bar are answered between tiles; and at most this many entries, so that it stays small beside the block.
+# progress bar are answered between tiles; and at most this many entries, of the block and of X, so that it stays small
+# beside both.
 NATIVE_TILE_WORK = 4_000_000_000
 SCIPY_TILE_WORK = 100_000_000
 TILE_ENTRIES = 16_000_000
@@ -109,7 +110,7 @@ class _NativeColumns(Columns):
         self.n_rows, self.n_columns = len(X), len(points)
         self._row_dtype = compute_dtype(points.dtype, X.dtype)
         self.dtype = output_dtype(self._row_dtype)
-        self.tile_rows = min(NATIVE_TILE_WORK // max(1, points.size), TILE_ENTRIES // self.n_columns)
+        self.tile_rows = min(NATIVE_TILE_WORK // points.size, TILE_ENTRIES // max(points.shape))
         self._packed = _core.PackedColumns(np.ascontiguousarray(points, dtype=self._row_dtype), name)
         self._X = X
         self._n_jobs = n_jobs
@@ -131,9 +132,9 @@ class LibraryMetric(Metric):
     def fitted(self, X: NDArray[Any]) -> Metric:
         # Left to scipy these would be taken from each tile anew.
         if self.name == "seuclidean" and "V" not in self.params:
-            return self._with(V=np.var(X, axis=0, ddof=1, dtype=np.float64))
+            return self._with(V=variances(X))
         if self.name == "mahalanobis" and "VI" not in self.params:
-            return self._with(VI=np.linalg.inv(np.atleast_2d(np.cov(X, rowvar=False, dtype=np.float64))).T)
+            return self._with(VI=inverse_covariance(X))
         return self
 
     def _with(self, **params: Any) -> LibraryMetric:
@@ -149,16 +150,41 @@ class LibraryMetric(Metric):
         return sklearn.metrics.pairwise_distances(rows, points, metric=self.name, **self.params)
 
 
+def variances(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the variance of each feature, by which metric="seuclidean" divides."""
+    V = np.var(X, axis=0, dtype=np.float64) * (len(X) / max(1, len(X) - 1))
+    if not V.all():
+        raise ValueError(
+            f"metric='seuclidean' divides by the variance of each feature, and feature {int(np.argmin(V))} is "
+            "constant: leave it out, or pass variances as metric_params={'V': ...}"
+        )
+    return V
+
+
+def inverse_covariance(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the matrix by which metric="mahalanobis" multiplies."""
+    try:
+        if len(X) <= X.shape[1]:
+            raise np.linalg.LinAlgError
+        return np.linalg.inv(np.atleast_2d(np.cov(X, rowvar=False, dtype=np.float64)))
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"metric='mahalanobis' needs the inverse of the covariance of the features, and that of X with shape "
+            f"{X.shape} has none: reduce the features, or pass a matrix as metric_params={{'VI': ...}}"
+        ) from None
+
+
 class _LibraryColumns(Columns):
     def __init__(self, metric: LibraryMetric, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> None:
         self.n_rows, self.n_columns = len(X), len(points)
         self.dtype = output_dtype(compute_dtype(points.dtype, X.dtype))
-        self.tile_rows = SCIPY_TILE_WORK // max(1, points.size)
+        self.tile_rows = min(SCIPY_TILE_WORK // points.size, TILE_ENTRIES // max(points.shape))
         self._metric, self._points, self._X, self._n_jobs = metric, points, X, n_jobs
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
         def fill_part(part: NDArray[Any], out_part: NDArray[Any]) -> None:
-            out_part[:] = self._metric.compare(part, self._points)
+            with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
+                out_part[:] = self._metric.compare(part, self._points)
 
         parts = np.array_split(self._X[rows], self._n_jobs), np.array_split(out, self._n_jobs)
         Parallel(n_jobs=self._n_jobs, backend="threading")(
@@ -268,7 +294,8 @@ class MatrixColumns(Columns):
         self._matrix, self._indices = matrix, indices
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        out[:] = self._matrix[rows, self._indices]
+        with np.errstate(over="ignore"):
+            out[:] = self._matrix[rows, self._indices]
 
 
 def distance_block(
@@ -319,9 +346,9 @@ def distance_block(
     columns = VectorSpace(X, resolved.fitted(X), resolve_n_jobs(n_jobs)).to_rows(Y)
     if out is None:
         out = np.empty((len(X), len(Y)), dtype=columns.dtype)
-    elif out.shape != (len(X), len(Y)) or out.dtype not in (np.float32, columns.dtype) or not out.flags.c_contiguous:
+    elif out.shape != (len(X), len(Y)) or out.dtype not in (np.float32, columns.dtype) or not out.flags.carray:
         raise ValueError(
-            f"out has shape {out.shape} and dtype {out.dtype}: expected a C-contiguous {columns.dtype} array of shape "
-            f"{(len(X), len(Y))}"
+            f"out has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "
+            f"expected a writeable C-contiguous {columns.dtype} array of shape {(len(X), len(Y))}"
         )
     return fill_all(columns, out, Stages(), "distances")

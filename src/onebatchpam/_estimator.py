@@ -52,8 +52,9 @@ class OneBatchPAM(MedoidEstimator):
         - ``"unif"``: a uniform sample.
         - ``"debias"``: the same, with every batch point at the largest distance from itself, so that it is not
           preferred as a medoid for being in the batch.
-        - ``"nniw"``: the same, with batch points weighted by the number of rows nearest to them.
-        - ``"lwcs"``: a lightweight coreset: rows far from the mean are drawn more often and weigh less.
+        - ``"nniw"``: as ``"debias"``, with batch points weighted by the number of rows nearest to them.
+        - ``"lwcs"``: as ``"debias"``, with a lightweight coreset for a batch: rows far from the mean are drawn more
+          often and weigh less.
 
         A batch of all rows needs no correction; there all variants are the same.
     init : {"random", "k-means++"} or array-like of shape (k,), default="random"
@@ -102,7 +103,7 @@ class OneBatchPAM(MedoidEstimator):
 
     References
     ----------
-    de Mathelin, Deheeger, Mougeot, Vayatis: OneBatchPAM: A Fast and Frugal K-Medoids Algorithm, AAAI 2025.
+    de Mathelin, Cecchi, Deheeger, Mougeot, Vayatis: OneBatchPAM: A Fast and Frugal K-Medoids Algorithm, AAAI 2025.
 
     Examples
     --------

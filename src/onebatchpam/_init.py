@@ -10,7 +10,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from onebatchpam._distances import Space, fill_all
 from onebatchpam._progress import Stages
-from onebatchpam._validation import check_choice, check_medoids
+from onebatchpam._validation import check_choice, check_distances, check_medoids
 
 INITS = ("random", "k-means++")
 
@@ -46,6 +46,7 @@ def kmeans_plus_plus(space: Space, k: int, rng: np.random.RandomState, on_medoid
         chosen[medoids[slot]] = True
         columns = space.to_medoids(medoids[slot : slot + 1])
         distances = fill_all(columns, np.empty((space.n, 1), columns.dtype), quiet, "distances")[:, 0]
+        check_distances(distances, 0)
         np.minimum(nearest, distances, out=nearest)
         nearest[chosen] = 0
         on_medoid(1)

@@ -12,7 +12,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from onebatchpam._distances import Space, VectorSpace, fill_all
 from onebatchpam._progress import Stages
-from onebatchpam._validation import check_integer, check_not_negative
+from onebatchpam._validation import check_distances, check_integer, check_not_negative
 
 # The excess over FasterPAM grows like k / m: a batch of fewer points per medoid than this estimates little.
 BATCH_POINTS_PER_MEDOID = 10
@@ -130,10 +130,12 @@ def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState,
     """
     if not isinstance(space, VectorSpace):
         raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
-    mean = space.X.mean(axis=0, dtype=np.float64)
-    columns = space.to_rows(mean[np.newaxis].astype(np.float32 if space.X.dtype.itemsize <= 4 else np.float64))
+    mean_of = np.nanmean if space.metric.allows_nan else np.mean
+    mean = np.atleast_2d(mean_of(space.X, axis=0, dtype=np.float64))
+    columns = space.to_rows(mean.astype(np.float32 if space.X.dtype.itemsize <= 4 else np.float64))
     distances = fill_all(columns, np.empty((space.n, 1), columns.dtype), stages, "distances to the mean")
     distances = distances[:, 0].astype(np.float64)
+    check_distances(distances, 0)
     far = distances / distances.sum() if distances.any() else np.full(space.n, 1 / space.n)
     q = 0.5 / space.n + 0.5 * far
     drawn, counts = np.unique(rng.choice(space.n, size=m, p=q / q.sum()), return_counts=True)

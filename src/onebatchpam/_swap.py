@@ -138,7 +138,8 @@ def swap_search(
     >>> sorted(result.medoids.tolist()), result.loss
     ([1, 4], 4.0)
     """
-    entries: NDArray[np.float32] = check_array(block, dtype=np.float32, order="C", input_name="block")
+    with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
+        entries: NDArray[np.float32] = check_array(block, dtype=np.float32, order="C", input_name="block")
     n, m = entries.shape
     k = check_n_clusters(n_clusters, n)
     threads = resolve_n_jobs(n_jobs)

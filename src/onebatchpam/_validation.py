@@ -94,6 +94,16 @@ def check_weights(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(array)
 
 
+def check_distances(distances: NDArray[Any], first_row: int) -> None:
+    """Check the dissimilarities of consecutive rows, each to its nearest medoid."""
+    bad = np.flatnonzero(~((distances >= 0) & (distances <= np.finfo(np.float32).max)))
+    if len(bad):
+        raise ValueError(
+            f"a dissimilarity of row {first_row + bad[0]} is {distances[bad[0]]}: expected finite values that are not "
+            "negative and fit in float32; rescale the data if they are very large"
+        )
+
+
 def resolve_n_jobs(n_jobs: int | None) -> int:
     """Return the number of threads, by scikit-learn's rules."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):

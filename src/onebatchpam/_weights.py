@@ -11,14 +11,15 @@ from onebatchpam import _core
 from onebatchpam._sampling import Batch
 
 NEAREST_NEIGHBOUR_WEIGHTED = ("nniw",)
-DEBIASED = ("debias", "nniw")
+DEBIASED = ("debias", "nniw", "lwcs")
 
 
 def weigh(block: NDArray[np.float32], batch: Batch, variant: str, n_jobs: int) -> NDArray[np.float64]:
     """Return the weights of the batch points under this variant; debias the block in place where it says so."""
     nearest, largest = scan_block(block, n_jobs)
-    is_sample = len(batch.indices) < len(block)  # a batch of all rows estimates nothing: there is no bias
-    if variant in DEBIASED and is_sample:
+    if len(batch.indices) == len(block):
+        return batch.weights  # a batch of all rows estimates nothing: there is nothing to correct
+    if variant in DEBIASED:
         debias(block, batch, largest)
     if variant in NEAREST_NEIGHBOUR_WEIGHTED:
         return nearest_neighbour_weights(nearest, len(batch.indices))

@@ -1,0 +1,46 @@
+"""Fixtures that more than one file of tests uses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from onebatchpam import _core, _distances, _swap
+
+
+@pytest.fixture
+def restored_simd_level():
+    """Leave the SIMD level as it was."""
+    level = _core.simd_level()
+    yield
+    _core.force_simd_level(level)
+
+
+@pytest.fixture(params=_core.simd_levels())
+def simd_level(request, restored_simd_level):
+    """Run the test at every level of this machine."""
+    _core.force_simd_level(request.param)
+    return request.param
+
+
+@pytest.fixture
+def smallest_tiles(monkeypatch):
+    """Cut everything into the smallest tiles there are, one chunk of the swap search each."""
+    for module in (_distances, _swap):
+        for name in ("NATIVE_TILE_WORK", "SCIPY_TILE_WORK", "TILE_ENTRIES"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, 1)
+
+
+@pytest.fixture(scope="session")
+def blobs():
+    """Return 300 rows in five groups, float64."""
+    X, _ = make_blobs(300, 4, centers=5, random_state=0)
+    X.flags.writeable = False
+    return X
+
+
+@pytest.fixture
+def rng():
+    return np.random.RandomState(0)

@@ -1,0 +1,45 @@
+"""What holds for every fitted model, whatever the data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import reference
+
+# The reference computes 1 - cos, which for parallel rows is a rounding error instead of zero.
+ROUNDING = {"cosine": 1e-14}
+
+
+def assert_contract(model, X, rtol=1e-9):
+    """Check a model fitted on X, a float64 array, with a native metric."""
+    n, k = len(X), model.n_clusters
+    medoids = model.medoid_indices_
+    distances = reference.distance_block(X, X[medoids], model.metric)
+    atol = ROUNDING.get(model.metric, 0)
+
+    assert medoids.shape == (k,)
+    assert len(np.unique(medoids)) == k
+    np.testing.assert_array_equal(model.cluster_centers_, X[medoids])
+    assert model.labels_.shape == (n,)
+    assert set(model.labels_) <= set(range(k))
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
+    chosen = distances[np.arange(n), model.labels_]
+    np.testing.assert_allclose(chosen, distances.min(axis=1), rtol=rtol, atol=atol)
+    np.testing.assert_allclose(model.inertia_, distances.min(axis=1).sum(), rtol=rtol, atol=n * atol)
+    assert model.score(X) == -model.inertia_
+    assert_medoids_are_distinct_rows(model, X)
+
+
+def assert_medoids_are_distinct_rows(model, X):
+    """No medoid is a duplicate of another one while a distinct row is left."""
+    n_distinct = len(distinct_rows(X, model.metric))
+    between = distinct_rows(X[model.medoid_indices_], model.metric)
+    assert len(between) == min(model.n_clusters, n_distinct)
+    if len(between) == model.n_clusters:
+        np.testing.assert_array_equal(model.labels_[model.medoid_indices_], np.arange(model.n_clusters))
+
+
+def distinct_rows(X, metric):
+    """Return the indices of the first of each set of rows at distance zero."""
+    same = reference.distance_block(X, X, metric) <= ROUNDING.get(metric, 0)
+    return np.flatnonzero(same.argmax(axis=1) == np.arange(len(X)))

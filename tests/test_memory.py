@@ -1,0 +1,49 @@
+"""Rows are converted a tile at a time, never as a whole."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from onebatchpam import OneBatchPAM, _distances, _swap
+
+N_ROWS, N_FEATURES, BATCH_SIZE = 40_000, 64, 20
+BLOCK_BYTES = 4 * N_ROWS * BATCH_SIZE
+FLOAT_COPY_BYTES = 4 * N_ROWS * N_FEATURES
+
+
+@pytest.fixture
+def tiles_of_few_entries(monkeypatch):
+    for module in (_distances, _swap):
+        monkeypatch.setattr(module, "TILE_ENTRIES", 50_000)
+
+
+def peak_bytes(work):
+    """Return the most that NumPy held at once while `work` ran, beyond what it held before."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def make_rows(kind):
+    rows = np.random.RandomState(0).randint(0, 100, (N_ROWS, N_FEATURES), dtype=np.uint8)
+    return {
+        "bytes": lambda: rows,
+        "integers": lambda: rows.astype(np.int16),
+        "Fortran order": lambda: np.asfortranarray(rows, dtype=np.float32),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", ["bytes", "integers", "Fortran order"])
+@pytest.mark.parametrize("parameters", [{}, {"init": "k-means++"}, {"variant": "lwcs"}], ids=str)
+@pytest.mark.parametrize("metric", ["manhattan", "euclidean", "canberra"])
+def test_fit_and_predict(kind, parameters, metric, tiles_of_few_entries):
+    X = make_rows(kind)
+    model = OneBatchPAM(3, metric=metric, batch_size=BATCH_SIZE, random_state=0, **parameters)
+    assert peak_bytes(lambda: model.fit(X)) < BLOCK_BYTES + FLOAT_COPY_BYTES / 2
+    assert peak_bytes(lambda: model.predict(X)) < FLOAT_COPY_BYTES / 2

@@ -1,0 +1,114 @@
+"""A square matrix of dissimilarities instead of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+import reference
+from onebatchpam import OneBatchPAM
+from onebatchpam._sampling import VARIANTS
+
+
+@pytest.fixture(scope="module")
+def matrix(blobs):
+    return reference.distance_block(blobs, blobs, "manhattan")
+
+
+@pytest.mark.parametrize("variant", [variant for variant in VARIANTS if variant != "lwcs"])
+@pytest.mark.parametrize("init", ["random", "k-means++"])
+def test_same_as_the_rows(matrix, blobs, variant, init):
+    parameters = {"n_clusters": 5, "batch_size": 60, "variant": variant, "init": init, "random_state": 0}
+    model = OneBatchPAM(metric="precomputed", **parameters).fit(matrix)
+    from_rows = OneBatchPAM(metric="manhattan", **parameters).fit(blobs)
+    np.testing.assert_array_equal(model.medoid_indices_, from_rows.medoid_indices_)
+    np.testing.assert_array_equal(model.labels_, from_rows.labels_)
+    np.testing.assert_array_equal(model.batch_weights_, from_rows.batch_weights_)
+    assert model.inertia_ == pytest.approx(from_rows.inertia_, rel=1e-12)
+    assert model.n_distances_ == from_rows.n_distances_
+    assert model.cluster_centers_ is None
+
+
+def test_methods(matrix):
+    model = OneBatchPAM(5, metric="precomputed", random_state=0).fit(matrix)
+    np.testing.assert_array_equal(model.predict(matrix), model.labels_)
+    np.testing.assert_array_equal(model.transform(matrix), matrix[:, model.medoid_indices_])
+    assert model.score(matrix) == -model.inertia_
+    np.testing.assert_array_equal(model.labels_[model.medoid_indices_], np.arange(5))
+
+
+def test_new_points(matrix, blobs):
+    model = OneBatchPAM(5, metric="precomputed", random_state=0).fit(matrix)
+    new = blobs[:20] + 0.5
+    expected = reference.distance_block(new, blobs[model.medoid_indices_], "manhattan")
+    np.testing.assert_array_equal(
+        model.predict(reference.distance_block(new, blobs, "manhattan")), expected.argmin(axis=1)
+    )
+    with pytest.raises(ValueError, match="299 features"):
+        model.predict(matrix[:, :299])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_entry_i_j_is_from_candidate_i_to_point_j(seed):
+    matrix = np.random.RandomState(seed).rand(40, 40)
+    np.fill_diagonal(matrix, 0)
+    model = OneBatchPAM(3, metric="precomputed", batch_size=40, tol=0, random_state=seed).fit(matrix)
+    rows = matrix[model.medoid_indices_]
+    np.testing.assert_array_equal(model.labels_, rows.argmin(axis=0))
+    assert model.inertia_ == pytest.approx(rows.min(axis=0).sum(), rel=1e-12)
+    gains = reference.swap_gains(matrix, model.medoid_indices_, np.ones(40))
+    assert gains.max() <= 1e-6
+
+
+def test_grid_search_slices_both_axes(matrix):
+    search = GridSearchCV(OneBatchPAM(metric="precomputed", random_state=0), {"n_clusters": [2, 5]}, cv=3)
+    search.fit(matrix)
+    assert search.best_params_ == {"n_clusters": 5}
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
+def test_matrix_of_any_type_and_order(matrix, dtype):
+    whole = np.round(matrix).astype(dtype)
+    expected = OneBatchPAM(4, metric="precomputed", random_state=0).fit(whole.astype(np.float64))
+    for each in (whole, np.asfortranarray(whole), whole.tolist()):
+        model = OneBatchPAM(4, metric="precomputed", random_state=0).fit(each)
+        np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+        assert model.inertia_ == expected.inertia_
+
+
+def with_entry(matrix, value):
+    changed = matrix.copy()
+    changed[3, 5] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda matrix: matrix[:, :200], r"square.*\(300, 200\).*swap_search"),
+        (lambda matrix: with_entry(matrix, np.nan), "NaN"),
+        (lambda matrix: with_entry(matrix, np.inf), "infinity"),
+        (lambda matrix: with_entry(matrix, -1), "row 3, column 5 of the block is -1"),
+        (lambda matrix: with_entry(matrix, 1e39), "row 3, column 5 of the block is inf"),
+    ],
+    ids=["not square", "NaN", "infinity", "negative", "beyond float32"],
+)
+def test_errors(matrix, change, message):
+    with pytest.raises(ValueError, match=message):
+        OneBatchPAM(3, metric="precomputed", batch_size=300).fit(change(matrix))
+
+
+def test_parameters_of_a_metric_that_is_not_computed(matrix):
+    with pytest.raises(ValueError, match="takes no parameters"):
+        OneBatchPAM(3, metric="precomputed", metric_params={"p": 2}).fit(matrix)
+
+
+def test_negative_dissimilarities_outside_the_batch(matrix):
+    parameters = {"n_clusters": 3, "metric": "precomputed", "batch_size": 50, "random_state": 0}
+    batch = OneBatchPAM(**parameters).fit(matrix).batch_indices_
+    bad = matrix.copy()
+    bad[:, np.setdiff1d(np.arange(300), batch)] = -1
+    with pytest.raises(ValueError, match="negative"):
+        OneBatchPAM(**parameters).fit(bad)

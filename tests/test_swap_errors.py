@@ -1,0 +1,104 @@
+"""What a swap search cannot work with, and how it says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onebatchpam import _core, swap_search
+
+
+def block_with(value):
+    block = np.ones((5, 20))
+    block[3, 17] = value
+    return block
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n_clusters": 6}, "n_clusters=6.*n_samples=5"),
+        ({"n_clusters": 0}, "n_clusters=0.*at least 1"),
+        ({"n_clusters": 2.0}, "n_clusters=2.0.*integer"),
+        ({"n_clusters": True}, "n_clusters=True"),
+        ({"n_clusters": None}, "n_clusters=None"),
+        ({"init": [0]}, r"init has shape \(1,\).*2 integers"),
+        ({"init": [[0, 1]]}, r"init has shape \(1, 2\)"),
+        ({"init": [0.0, 1.0]}, "dtype float64"),
+        ({"init": [0, 5]}, "init holds 5.*0 to 4"),
+        ({"init": [0, -1]}, "init holds -1"),
+        ({"init": [3, 3]}, "init holds 3 more than once"),
+        ({"init": "random"}, "init"),
+        ({"weights": np.ones(19)}, r"weights has shape \(19,\).*\(20,\)"),
+        ({"weights": np.ones((20, 1))}, "weights has shape"),
+        ({"weights": [1.0] * 19 + [-1]}, r"weights\[19\]=-1.0.*not negative"),
+        ({"weights": [np.nan] + [1.0] * 19}, r"weights\[0\]=nan"),
+        ({"weights": [1.0, np.inf] + [1.0] * 18}, r"weights\[1\]=inf"),
+        ({"weights": np.zeros(20)}, "weights are all zero"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"max_iter": 1.5}, "max_iter=1.5"),
+        ({"tol": -1e-3}, "tol=-0.001"),
+        ({"tol": np.nan}, "tol=nan"),
+        ({"tol": "small"}, "tol='small'"),
+        ({"n_jobs": 0}, "n_jobs=0"),
+        ({"block": block_with(-0.5)}, "row 3, column 17.*-0.5"),
+        ({"block": block_with(np.nan)}, "block contains NaN"),
+        ({"block": block_with(np.inf)}, "block contains infinity"),
+        ({"block": np.ones(5)}, "1D array"),
+        ({"block": np.ones((5, 0))}, "0 feature"),
+    ],
+)
+def test_errors(changed, message):
+    arguments = {"block": np.ones((5, 20)), "n_clusters": 2, **changed}
+    with pytest.raises(ValueError, match=message):
+        swap_search(**arguments)
+
+
+def test_values_beyond_float32():
+    with pytest.raises(ValueError, match=r"float32|infinity"):
+        swap_search(block_with(1e39), 2)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-30])
+@pytest.mark.parametrize("m", [1, 3, 8, 15, 16, 17, 40])
+def test_scan_sees_a_bad_entry_wherever_it_is(simd_level, m, value):
+    nearest = np.empty(3, dtype=np.int32)
+    for column in range(m):
+        block = np.ones((3, m), dtype=np.float32)
+        block[1, column] = value
+        assert not _core.scan_rows(block, nearest, 1)[1]
+
+
+@pytest.mark.parametrize("m", [1, 3, 8, 15, 16, 17, 40])
+def test_scan_finds_the_first_smallest_and_the_largest(simd_level, m):
+    block = np.random.RandomState(m).randint(0, 5, (200, m)).astype(np.float32)
+    nearest = np.empty(200, dtype=np.int32)
+    assert _core.scan_rows(block, nearest, 2) == (block.max(), True)
+    np.testing.assert_array_equal(nearest, block.argmin(axis=1))
+
+
+class TestSwapSearch:
+    """The native object checks what reaches it, whoever calls."""
+
+    medoids = np.array([0, 2])
+    rows = np.ones((2, 4), dtype=np.float32)
+    weights = np.ones(4)
+
+    def test_medoids(self):
+        with pytest.raises(ValueError, match="at least two"):
+            _core.SwapSearch(5, self.medoids[:1], self.rows[:1], self.weights, 0.0)
+        with pytest.raises(ValueError, match="out of range"):
+            _core.SwapSearch(2, self.medoids, self.rows, self.weights, 0.0)
+        with pytest.raises(ValueError, match="medoids x batch points"):
+            _core.SwapSearch(5, self.medoids, self.rows, self.weights[:3], 0.0)
+
+    def test_sweep(self):
+        search = _core.SwapSearch(5, self.medoids, self.rows, self.weights, 0.0)
+        with pytest.raises(ValueError, match="4 columns"):
+            search.sweep(np.ones((5, 3), dtype=np.float32), 0, 1)
+        with pytest.raises(ValueError, match="beyond the last candidate"):
+            search.sweep(np.ones((5, 4), dtype=np.float32), 1, 1)
+        with pytest.raises(ValueError, match="n_threads"):
+            search.sweep(np.ones((5, 4), dtype=np.float32), 0, 0)
+        with pytest.raises(TypeError):
+            search.sweep(np.ones((5, 4)), 0, 1)
