@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 STATUS = Path("/proc/self/status")
 
 
@@ -16,6 +18,15 @@ def run_alone(task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str,
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=context) as executor:
         return executor.submit(task, *arguments).result()
+
+
+def touch_memory(n_bytes: int) -> None:
+    """Use that much memory and give it back.
+
+    On a virtual machine the first use of a page waits for the host, far longer than for the kernel; a fit that runs
+    after others does not see it.
+    """
+    np.ones(n_bytes, dtype=np.uint8)
 
 
 def resident_bytes() -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+os.environ["SCIPY_ARRAY_API"] = "1"  # read once, at import: without it scikit-learn skips a check
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs

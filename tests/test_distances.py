@@ -158,8 +158,8 @@ def hard_rows(kind, n_features):
     if kind == "offset in one feature":
         X[:, 0] += 1e6
         return X
-    if kind == "near duplicates":
-        X[30:] = X[:30] * (1 + 1e-4 * rng.randn(30, n_features))
+    if kind == "rows ever closer":
+        X[30:] = X[:30] * (1 + np.logspace(-5, 0, 30)[:, None] * rng.randn(30, n_features))
         return X
     if kind == "neighbouring floats":
         X[30:] = X[:30]
@@ -172,7 +172,7 @@ def hard_rows(kind, n_features):
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
 @pytest.mark.parametrize("n_features", [5, 64, 784])
 @pytest.mark.parametrize(
-    "kind", ["common offset", "offset in one feature", "near duplicates", "neighbouring floats", "outliers"]
+    "kind", ["common offset", "offset in one feature", "rows ever closer", "neighbouring floats", "outliers"]
 )
 def test_float32_distances_do_not_cancel(simd_level, metric, n_features, kind):
     X = hard_rows(kind, n_features)
@@ -229,7 +229,7 @@ def test_out_that_cannot_hold_the_block(out):
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
 def test_out_wider_than_the_result(dtype):
     X = make_rows(10, 5, dtype)
-    with pytest.raises(ValueError, match="dtype float64.*expected .* float32"):
+    with pytest.raises(ValueError, match=r"dtype float64.*expected .* float32"):
         distance_block(X, X, out=np.empty((10, 10)))
 
 

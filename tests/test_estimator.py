@@ -11,7 +11,7 @@ import scipy.spatial.distance
 
 import reference
 from contract import assert_contract
-from onebatchpam import OneBatchPAM, batch_size, distance_block
+from onebatchpam import OneBatchPAM, _core, batch_size
 from onebatchpam._distances import NATIVE_METRICS
 from onebatchpam._sampling import VARIANTS
 
@@ -88,12 +88,22 @@ class TestErrorsOfPeers:
         np.testing.assert_array_equal(model.predict(blobs), expected.argmin(axis=1))
         np.testing.assert_allclose(model.transform(blobs), expected, rtol=1e-9)
 
-    def test_other_threads_run_during_native_code(self):
-        X = np.random.RandomState(0).rand(20_000, 64).astype(np.float32)
-        assert runs_beside(lambda: distance_block(X, X[:500], "manhattan"))
+    @pytest.mark.parametrize("call", ["fill", "scan_rows", "weighted_row_sums", "sweep"])
+    def test_other_threads_run_during_native_code(self, call):
+        block = np.random.RandomState(0).rand(20_000, 200).astype(np.float32)
+        n, m = block.shape
+        packed = _core.PackedColumns(block[:300], "manhattan")
+        out, nearest, sums, weights = np.empty((n, 300), np.float32), np.empty(n, np.int32), np.empty(n), np.ones(m)
+        work = {
+            "fill": lambda: packed.fill(block, out, 1),
+            "scan_rows": lambda: _core.scan_rows(block, nearest, 1),
+            "weighted_row_sums": lambda: _core.weighted_row_sums(block, weights, sums, 1),
+            "sweep": lambda: _core.SwapSearch(n, np.arange(9), block[:9], weights, 0.0).sweep(block, 0, 1),
+        }
+        assert runs_beside(work[call])
 
 
-def runs_beside(work, attempts=50):
+def runs_beside(work, attempts=100):
     """Say whether another thread gets the interpreter while `work` runs.
 
     The interpreter would be handed over by itself only after the switch interval, which never ends here.

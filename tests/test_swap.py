@@ -81,7 +81,7 @@ def test_loss_is_not_below_the_optimum_and_often_equal(seed):
 
 
 @pytest.mark.parametrize("largest", [1, 3, 20])
-@pytest.mark.parametrize(("n", "m", "k"), [(9, 5, 2), (60, 33, 4), (300, 16, 3), (530, 21, 7)])
+@pytest.mark.parametrize(("n", "m", "k"), [(9, 5, 2), (60, 33, 4), (80, 60, 19), (300, 16, 3), (530, 21, 7)])
 def test_every_swap_is_that_of_the_reference(simd_level, n, m, k, largest):
     block = integer_block(n, m, largest)
     init = np.random.RandomState(1).permutation(n)[:k]

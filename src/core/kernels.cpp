@@ -163,9 +163,12 @@ Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
         gains[state.nearest[j]] += w * (d2 - (d < d1 ? d1 : d));
     };
     std::size_t j = 0;
-    for (; j + lanes<float> <= state.m; j += lanes<float>)
-        for (unsigned bits = less_than(load(row + j), load(state.second_distance + j)); bits; bits &= bits - 1)
-            take(j + static_cast<std::size_t>(__builtin_ctz(bits)));
+    for (; j + 64 <= state.m; j += 64) {  // many at once: a branch for each vector would often be mispredicted
+        std::uint64_t bits = 0;
+        for (std::size_t v = 0; v < 64; v += lanes<float>)
+            bits |= less_than(load(row + j + v), load(state.second_distance + j + v)) << v;
+        for (; bits; bits &= bits - 1) take(j + static_cast<std::size_t>(__builtin_ctzll(bits)));
+    }
     for (; j < state.m; ++j)
         if (row[j] < state.second_distance[j]) take(j);
     const double best = largest(gains, state.k);

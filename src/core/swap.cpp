@@ -22,7 +22,7 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
                        std::size_t m, const double* weights, double tolerance)
     : n_candidates_(n_candidates),
       medoids_(medoids, medoids + k),
-      medoid_rows_(medoid_rows, medoid_rows + k * m),
+      to_medoids_(m * k),
       weights_(weights, weights + m),
       d1_(m),
       d2_(m),
@@ -32,7 +32,10 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
       is_medoid_(n_candidates),
       tolerance_(tolerance) {
     for (const std::int64_t medoid : medoids_) is_medoid_[static_cast<std::size_t>(medoid)] = true;
-    for (std::size_t j = 0; j < m; ++j) find_nearest(j);
+    for (std::size_t j = 0; j < m; ++j) {
+        for (std::size_t slot = 0; slot < k; ++slot) to_medoids_[j * k + slot] = medoid_rows[slot * m + j];
+        find_nearest(j);
+    }
     sum_up();
 }
 
@@ -79,9 +82,9 @@ void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float*
     is_medoid_[static_cast<std::size_t>(medoids_[slot])] = false;
     is_medoid_[candidate] = true;
     medoids_[slot] = static_cast<std::int64_t>(candidate);
-    std::copy(row, row + m(), medoid_rows_.begin() + static_cast<std::ptrdiff_t>(slot * m()));
     const auto changed = static_cast<std::int32_t>(slot);
     for (std::size_t j = 0; j < m(); ++j) {
+        to_medoids_[j * medoids_.size() + slot] = row[j];
         if (near_[j] == changed || sec_[j] == changed)
             find_nearest(j);
         else
@@ -96,7 +99,7 @@ void SwapSearch::find_nearest(std::size_t j) {
     d1_[j] = d2_[j] = std::numeric_limits<float>::infinity();
     near_[j] = sec_[j] = static_cast<std::int32_t>(medoids_.size());
     for (std::size_t slot = 0; slot < medoids_.size(); ++slot)
-        insert_medoid(j, static_cast<std::int32_t>(slot), medoid_rows_[slot * m() + j]);
+        insert_medoid(j, static_cast<std::int32_t>(slot), to_medoids_[j * medoids_.size() + slot]);
 }
 
 void SwapSearch::insert_medoid(std::size_t j, std::int32_t slot, float distance) {
@@ -134,7 +137,7 @@ void SwapSearch::check_invariants() const {
         require(near_[j] != sec_[j], "nearest and second nearest medoid are the same");
         for (std::size_t slot = 0; slot < medoids_.size(); ++slot) {
             const auto s = static_cast<std::int32_t>(slot);
-            const float d = medoid_rows_[slot * m() + j];
+            const float d = to_medoids_[j * medoids_.size() + slot];
             require(s == near_[j] || s == sec_[j] || nearer(d2_[j], sec_[j], d, s), "a nearer medoid was missed");
         }
     }

@@ -50,7 +50,7 @@ private:
 
     std::size_t n_candidates_;
     std::vector<std::int64_t> medoids_;     // k
-    std::vector<float> medoid_rows_;        // k x m
+    std::vector<float> to_medoids_;         // m x k: distances to all medoids, together for each batch point
     std::vector<double> weights_;           // m
     std::vector<float> d1_, d2_;            // m: distance to the nearest and the second nearest medoid
     std::vector<std::int32_t> near_, sec_;  // m: their slots; of equal distances the lower slot is nearer

@@ -134,16 +134,16 @@ __attribute__((always_inline)) inline void unrolled(const Body& body) {
 }
 
 // A bit for each lane in which a < b.
-inline unsigned less_than(Floats a, Floats b) {
+inline std::uint64_t less_than(Floats a, Floats b) {
 #if defined(__AVX512BW__)
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
 #elif defined(__AVX2__)
-    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)));
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)));
 #elif defined(__SSE2__)
-    return static_cast<unsigned>(_mm_movemask_ps(_mm_cmplt_ps(a, b)));
+    return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_cmplt_ps(a, b)));
 #else
-    unsigned bits = 0;
-    for (std::size_t lane = 0; lane < lanes<float>; ++lane) bits |= unsigned(a[lane] < b[lane]) << lane;
+    std::uint64_t bits = 0;
+    for (std::size_t lane = 0; lane < lanes<float>; ++lane) bits |= std::uint64_t(a[lane] < b[lane]) << lane;
     return bits;
 #endif
 }
