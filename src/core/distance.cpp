@@ -20,7 +20,7 @@ std::size_t tiles_of(std::size_t n, std::size_t per_tile) { return (n + per_tile
 
 const MetricKernels& kernels_for(Metric metric, Source source, bool by_products, const Kernels& level) {
     const bool wide = source == Source::float64;
-    if (by_products) return level.dot_product_f32;
+    if (by_products) return level.sqeuclidean_by_products_f32;
     switch (metric) {
         case Metric::manhattan:
             return wide ? level.manhattan_f64 : source == Source::uint8 ? level.manhattan_u8 : level.manhattan_f32;
@@ -53,35 +53,35 @@ void centre_rows(const float* rows, std::size_t n_rows, const std::vector<float>
 
 PackedColumns::PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns,
                              std::size_t n_features)
-    : packing_(metric, source, n_features),
+    : packing_(metric, source, points, n_columns, n_features),
       n_columns_(n_columns),
       level_(&kernels()),
       finish_(finish_of(metric)),
-      by_products_(is_squared_euclidean(metric) && packing_.unit_bytes == sizeof(float) &&
-                   packing_.n_units >= min_units_for_products) {
+      by_products_(is_squared_euclidean(metric) && packing_.unit_bytes() == sizeof(float) &&
+                   packing_.n_units() >= min_units_for_products) {
     kernels_ = &kernels_for(metric, source, by_products_, *level_);
-    std::vector<unsigned char> units(n_columns * packing_.n_units * packing_.unit_bytes);
-    packing_.pack(points, n_columns, units.data());
+    std::vector<unsigned char> units(n_columns * packing_.n_units() * packing_.unit_bytes());
+    std::vector<unsigned char> bases(n_columns * packing_.unit_bytes());  // all zero: columns agree with the first
+    packing_.pack(points, n_columns, units.data(), bases.data());
     if (by_products_) centre_columns(units);
     pack_panels(units.data());
 }
 
 void PackedColumns::centre_columns(std::vector<unsigned char>& units) {
-    const std::size_t n_units = packing_.n_units;
-    products_.columns.resize(n_columns_ * n_units);
-    std::memcpy(products_.columns.data(), units.data(), units.size());
+    const std::size_t n_units = packing_.n_units();
+    columns_.resize(n_columns_ * n_units);
+    std::memcpy(columns_.data(), units.data(), units.size());
     std::vector<double> sums(n_units);
-    for (std::size_t i = 0; i < products_.columns.size(); ++i) sums[i % n_units] += products_.columns[i];
-    for (const double sum : sums) products_.centre.push_back(static_cast<float>(sum / static_cast<double>(n_columns_)));
-    products_.column_squares.resize(n_columns_);
-    std::vector<float> centred(products_.columns.size());
-    centre_rows(products_.columns.data(), n_columns_, products_.centre, *level_, centred.data(),
-                products_.column_squares.data());
+    for (std::size_t i = 0; i < columns_.size(); ++i) sums[i % n_units] += columns_[i];
+    for (const double sum : sums) centre_.push_back(static_cast<float>(sum / static_cast<double>(n_columns_)));
+    column_squares_.resize(n_columns_);
+    std::vector<float> centred(columns_.size());
+    centre_rows(columns_.data(), n_columns_, centre_, *level_, centred.data(), column_squares_.data());
     std::memcpy(units.data(), centred.data(), units.size());
 }
 
 void PackedColumns::pack_panels(const unsigned char* units) {
-    const std::size_t width = kernels_->panel_width, n_units = packing_.n_units, unit_bytes = packing_.unit_bytes;
+    const std::size_t width = kernels_->panel_width, n_units = packing_.n_units(), unit_bytes = packing_.unit_bytes();
     panels_.resize(tiles_of(n_columns_, width) * width * n_units * unit_bytes);
     for (std::size_t column = 0; column < n_columns_; ++column) {
         unsigned char* to = panels_.data() + (column / width * n_units * width + column % width) * unit_bytes;
@@ -92,37 +92,39 @@ void PackedColumns::pack_panels(const unsigned char* units) {
 
 template <class Out>
 void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_threads) const {
-    const std::size_t units_bytes = packing_.n_units * packing_.unit_bytes;
-    const std::size_t per_tile = std::clamp<std::size_t>(tile_bytes / units_bytes / 12 * 12, 12, max_tile_rows);
+    const std::size_t units_bytes = packing_.n_units() * packing_.unit_bytes();
+    const std::size_t per_tile = std::clamp<std::size_t>(tile_bytes / (units_bytes + 1) / 12 * 12, 12, max_tile_rows);
     std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
+    const std::vector<float> no_bases(max_tile_rows);
     parallel_for(n_threads, tiles_of(n_rows, per_tile), [&](std::size_t index, int thread) {
         const std::size_t first = index * per_tile, count = std::min(per_tile, n_rows - first);
         Scratch& scratch = scratches[static_cast<std::size_t>(thread)];
         scratch.units.resize(per_tile * units_bytes);
-        packing_.pack(static_cast<const unsigned char*>(rows) + first * packing_.row_bytes, count,
-                      scratch.units.data());
-        Out* to = out + first * n_columns_;
-        const Tile tile{count, n_columns_, packing_.n_units, scratch.units.data(), panels_.data(), finish_};
+        scratch.bases.resize(per_tile * packing_.unit_bytes());
+        packing_.pack(static_cast<const unsigned char*>(rows) + first * packing_.row_bytes(), count,
+                      scratch.units.data(), scratch.bases.data());
+        Tile tile{count,   n_columns_, packing_.n_units(), scratch.units.data(), scratch.bases.data(), panels_.data(),
+                  finish_, {}};
+        if (by_products_) {
+            tile.products = centre_tile(count, scratch);
+            tile.rows = scratch.centred.data();
+            tile.bases = no_bases.data();
+        }
         if constexpr (std::is_same_v<Out, double>)
-            kernels_->to_double(tile, to, n_columns_);
-        else if (by_products_)
-            fill_by_products(count, scratch, to);
+            kernels_->to_double(tile, out + first * n_columns_, n_columns_);
         else
-            kernels_->to_float(tile, to, n_columns_);
+            kernels_->to_float(tile, out + first * n_columns_, n_columns_);
     });
 }
 
-void PackedColumns::fill_by_products(std::size_t n_rows, Scratch& scratch, float* out) const {
-    const std::size_t n_units = packing_.n_units;
+Products PackedColumns::centre_tile(std::size_t n_rows, Scratch& scratch) const {
     const float* rows = reinterpret_cast<const float*>(scratch.units.data());
-    scratch.centred.resize(n_rows * n_units);
+    const float* bases = reinterpret_cast<const float*>(scratch.bases.data());
+    scratch.centred.resize(n_rows * packing_.n_units());
     scratch.row_squares.resize(n_rows);
-    centre_rows(rows, n_rows, products_.centre, *level_, scratch.centred.data(), scratch.row_squares.data());
-    kernels_->to_float({n_rows, n_columns_, n_units, scratch.centred.data(), panels_.data(), Finish::none}, out,
-                       n_columns_);
-    level_->squares_from_products({n_rows, n_columns_, n_units, rows, products_.columns.data(),
-                                   scratch.row_squares.data(), products_.column_squares.data(), finish_},
-                                  out);
+    centre_rows(rows, n_rows, centre_, *level_, scratch.centred.data(), scratch.row_squares.data());
+    for (std::size_t i = 0; i < n_rows; ++i) scratch.row_squares[i] += bases[i];
+    return {rows, columns_.data(), scratch.row_squares.data(), column_squares_.data(), bases};
 }
 
 template void PackedColumns::fill(const void*, std::size_t, float*, int) const;

@@ -21,35 +21,33 @@ public:
     template <class Out>
     void fill(const void* rows, std::size_t n_rows, Out* out, int n_threads) const;
 
-    Source source() const { return packing_.source; }
+    Source source() const { return packing_.source(); }
     std::size_t n_columns() const { return n_columns_; }
-    std::size_t n_features() const { return packing_.n_features; }
+    std::size_t n_features() const { return packing_.n_features(); }
 
 private:
-    // Squared Euclidean distances of long float rows go by dot products of rows from which a centre is subtracted.
-    struct Products {
-        std::vector<float> columns;         // n_columns x n_units, not centred
-        std::vector<float> centre;          // n_units
-        std::vector<float> column_squares;  // n_columns
-    };
     // Buffers of one thread, for one tile of rows.
     struct Scratch {
-        std::vector<unsigned char> units;
+        std::vector<unsigned char> units, bases;
         std::vector<float> centred, row_squares;
     };
 
     void centre_columns(std::vector<unsigned char>& units);
     void pack_panels(const unsigned char* units);
-    void fill_by_products(std::size_t n_rows, Scratch& scratch, float* out) const;
+    Products centre_tile(std::size_t n_rows, Scratch& scratch) const;
 
     Packing packing_;
     std::size_t n_columns_;
     const Kernels* level_;
     const MetricKernels* kernels_;
     Finish finish_;
-    bool by_products_;
-    Products products_;
     std::vector<unsigned char> panels_;
+
+    // Squared Euclidean distances of long float rows go by dot products of rows from which a centre is subtracted.
+    bool by_products_;
+    std::vector<float> columns_;         // n_columns x n_units, not centred
+    std::vector<float> centre_;          // n_units
+    std::vector<float> column_squares_;  // n_columns
 };
 
 struct BlockScan {

@@ -23,64 +23,6 @@ inline void apply(Finish finish, T (&values)[n]) {
 template <std::size_t n>
 inline void apply(Finish, std::uint64_t (&)[n]) {}
 
-// One group of rows against one panel of columns; all accumulators stay in registers.
-template <class Metric, class Out, int n_rows>
-inline void fill_group(const Tile& tile, const typename Metric::Unit* rows, const typename Metric::Unit* panel,
-                       Out* out, std::size_t out_stride, std::size_t n_columns) {
-    using T = typename Metric::Unit;
-    using V = Vector<T>;
-    constexpr std::size_t width = panel_width<T>;
-    V totals[n_rows][vectors_per_panel] = {};
-    for (std::size_t start = 0; start < tile.n_units; start += units_per_sum) {
-        const std::size_t rest = tile.n_units - start, stop = start + (rest < units_per_sum ? rest : units_per_sum);
-        V sums[n_rows][vectors_per_panel] = {};
-#pragma GCC unroll 2
-        for (std::size_t unit = start; unit < stop; ++unit) {
-            V b[vectors_per_panel];
-            for (int v = 0; v < vectors_per_panel; ++v) b[v] = load(panel + unit * width + v * lanes<T>);
-            unrolled<n_rows>([&](auto row) {
-                const V a = broadcast(rows[row * tile.n_units + unit]);
-                for (int v = 0; v < vectors_per_panel; ++v)
-                    sums[row][v] = Metric::template step<row>(sums[row][v], a, b[v]);
-            });
-        }
-        for (int row = 0; row < n_rows; ++row)
-            for (int v = 0; v < vectors_per_panel; ++v) {
-                V& total = totals[row][v];
-                total = Metric::takes_maximum ? maximum(total, sums[row][v]) : total + sums[row][v];
-            }
-    }
-    for (int row = 0; row < n_rows; ++row) {
-        T values[width];
-        __builtin_memcpy(values, totals[row], sizeof values);
-        apply(tile.finish, values);
-        Out* to = out + row * out_stride;
-        if (n_columns == width)  // a constant number of columns is stored by vectors
-            for (std::size_t c = 0; c < width; ++c) to[c] = static_cast<Out>(values[c]);
-        else
-            for (std::size_t c = 0; c < n_columns; ++c) to[c] = static_cast<Out>(values[c]);
-    }
-}
-
-template <class Metric, class Out>
-void fill_tile(const Tile& tile, Out* out, std::size_t out_stride) {
-    using T = typename Metric::Unit;
-    constexpr std::size_t width = panel_width<T>;
-    constexpr int group = Metric::rows_per_group;
-    const T* rows = static_cast<const T*>(tile.rows);
-    const T* panel = static_cast<const T*>(tile.panels);
-    for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_units) {
-        const std::size_t rest = tile.n_columns - column, n_columns = rest < width ? rest : width;
-        std::size_t row = 0;
-        for (; row + group <= tile.n_rows; row += group)
-            fill_group<Metric, Out, group>(tile, rows + row * tile.n_units, panel, out + row * out_stride + column,
-                                           out_stride, n_columns);
-        for (; row < tile.n_rows; ++row)
-            fill_group<Metric, Out, 1>(tile, rows + row * tile.n_units, panel, out + row * out_stride + column,
-                                       out_stride, n_columns);
-    }
-}
-
 // A sum of step(a, b) over two rows, by the same number of side sums at every level.
 template <class Step>
 inline float sum_over_units(const float* a, const float* b, std::size_t n, const Step& step) {
@@ -106,29 +48,84 @@ float squared_distance(const float* a, const float* b, std::size_t n) {
 // |a - b|^2 = |a|^2 + |b|^2 - 2 ab takes one operation per unit where differences take three, but cancels for close
 // rows: those, below a fraction of |a|^2 + |b|^2 that keeps the relative error near 1e-5, are computed from
 // differences.
-void squares_from_products(const ProductTile& tile, float* values) {
+template <std::size_t width>
+inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t first_column, std::size_t n_columns,
+                                  float (&values)[width]) {
     constexpr float too_close = 1.0f / 64;
-    constexpr std::size_t width = panel_width<float>;
-    for (std::size_t i = 0; i < tile.n_rows; ++i, values += tile.n_columns) {
-        const float* row = tile.rows + i * tile.n_units;
-        for (std::size_t first = 0; first < tile.n_columns; first += width) {
-            const std::size_t rest = tile.n_columns - first, n = rest < width ? rest : width;
-            float squares[width] = {}, lengths[width] = {};
-            __builtin_memcpy(squares, values + first, n * sizeof(float));
-            __builtin_memcpy(lengths, tile.column_squares + first, n * sizeof(float));
-            int n_close = 0;
-            for (std::size_t c = 0; c < width; ++c) {
-                lengths[c] += tile.row_squares[i];
-                squares[c] = lengths[c] - 2 * squares[c];
-                n_close += !(squares[c] >= too_close * lengths[c]);  // also where the lengths overflow
-            }
-            if (n_close)
-                for (std::size_t c = 0; c < n; ++c)
-                    if (!(squares[c] >= too_close * lengths[c]))
-                        squares[c] = squared_distance(row, tile.columns + (first + c) * tile.n_units, tile.n_units);
-            apply(tile.finish, squares);
-            __builtin_memcpy(values + first, squares, n * sizeof(float));
+    const Products& products = tile.products;
+    float lengths[width] = {};
+    __builtin_memcpy(lengths, products.column_squares + first_column, n_columns * sizeof(float));
+    int n_close = 0;
+    for (std::size_t c = 0; c < width; ++c) {
+        lengths[c] += products.row_squares[row];
+        values[c] = lengths[c] - 2 * values[c];
+        n_close += !(values[c] >= too_close * lengths[c]);  // also where the lengths overflow
+    }
+    if (n_close == 0) return;
+    const float* a = products.rows + row * tile.n_units;
+    for (std::size_t c = 0; c < n_columns; ++c)
+        if (!(values[c] >= too_close * lengths[c]))
+            values[c] = products.bases[row] +
+                        squared_distance(a, products.columns + (first_column + c) * tile.n_units, tile.n_units);
+}
+
+// One group of rows against one panel of columns; all accumulators stay in registers.
+template <class Metric, class Out, int n_rows>
+inline void fill_group(const Tile& tile, std::size_t first_row, std::size_t first_column,
+                       const typename Metric::Unit* panel, Out* out, std::size_t out_stride) {
+    using T = typename Metric::Unit;
+    using V = Vector<T>;
+    constexpr std::size_t width = panel_width<T>;
+    const T* rows = static_cast<const T*>(tile.rows) + first_row * tile.n_units;
+    const T* bases = static_cast<const T*>(tile.bases) + first_row;
+    V totals[n_rows][vectors_per_panel];
+    for (int row = 0; row < n_rows; ++row)
+        for (int v = 0; v < vectors_per_panel; ++v) totals[row][v] = broadcast(bases[row]);
+    for (std::size_t start = 0; start < tile.n_units; start += units_per_sum) {
+        const std::size_t rest = tile.n_units - start, stop = start + (rest < units_per_sum ? rest : units_per_sum);
+        V sums[n_rows][vectors_per_panel] = {};
+#pragma GCC unroll 2
+        for (std::size_t unit = start; unit < stop; ++unit) {
+            V b[vectors_per_panel];
+            for (int v = 0; v < vectors_per_panel; ++v) b[v] = load(panel + unit * width + v * lanes<T>);
+            unrolled<n_rows>([&](auto row) {
+                const V a = broadcast(rows[row * tile.n_units + unit]);
+                for (int v = 0; v < vectors_per_panel; ++v)
+                    sums[row][v] = Metric::template step<row>(sums[row][v], a, b[v]);
+            });
         }
+        for (int row = 0; row < n_rows; ++row)
+            for (int v = 0; v < vectors_per_panel; ++v) {
+                V& total = totals[row][v];
+                total = Metric::takes_maximum ? maximum(total, sums[row][v]) : total + sums[row][v];
+            }
+    }
+    const std::size_t rest = tile.n_columns - first_column, n_columns = rest < width ? rest : width;
+    for (int row = 0; row < n_rows; ++row) {
+        T values[width];
+        __builtin_memcpy(values, totals[row], sizeof values);
+        if constexpr (Metric::is_product)
+            squares_from_products(tile, first_row + static_cast<std::size_t>(row), first_column, n_columns, values);
+        apply(tile.finish, values);
+        Out* to = out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column;
+        if (n_columns == width)  // a constant number of columns is stored by vectors
+            for (std::size_t c = 0; c < width; ++c) to[c] = static_cast<Out>(values[c]);
+        else
+            for (std::size_t c = 0; c < n_columns; ++c) to[c] = static_cast<Out>(values[c]);
+    }
+}
+
+template <class Metric, class Out>
+void fill_tile(const Tile& tile, Out* out, std::size_t out_stride) {
+    using T = typename Metric::Unit;
+    constexpr std::size_t width = panel_width<T>;
+    constexpr int group = Metric::rows_per_group;
+    const T* panel = static_cast<const T*>(tile.panels);
+    for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_units) {
+        std::size_t row = 0;
+        for (; row + group <= tile.n_rows; row += group)
+            fill_group<Metric, Out, group>(tile, row, column, panel, out, out_stride);
+        for (; row < tile.n_rows; ++row) fill_group<Metric, Out, 1>(tile, row, column, panel, out, out_stride);
     }
 }
 
@@ -237,7 +234,6 @@ const Kernels table = {
     metric_kernels<Chebyshev<float>>(),
     metric_kernels<Chebyshev<double>>(),
     metric_kernels<DotProduct>(),
-    squares_from_products,
     dot_product,
     evaluate_swap,
     weighted_sum,

@@ -12,6 +12,7 @@ template <class T>
 struct Manhattan {
     using Unit = T;
     static constexpr int rows_per_group = 4;
+    static constexpr bool is_product = false;
     static constexpr bool takes_maximum = false;
     template <int row>
     static Vector<T> step(Vector<T> sum, Vector<T> a, Vector<T> b) {
@@ -23,6 +24,7 @@ template <class T>
 struct SquaredEuclidean {
     using Unit = T;
     static constexpr int rows_per_group = 4;
+    static constexpr bool is_product = false;
     static constexpr bool takes_maximum = false;
     // Multiply, then add: a fused operation would round differently from machines that lack it. The two ways to
     // add give the same bits and use different ports, so that rows take turns.
@@ -37,6 +39,7 @@ struct SquaredEuclidean {
 struct DotProduct {
     using Unit = float;
     static constexpr int rows_per_group = 6;
+    static constexpr bool is_product = true;
     static constexpr bool takes_maximum = false;
     template <int row>
     static Floats step(Floats sum, Floats a, Floats b) {
@@ -48,6 +51,7 @@ template <class T>
 struct Chebyshev {
     using Unit = T;
     static constexpr int rows_per_group = 4;
+    static constexpr bool is_product = false;
     static constexpr bool takes_maximum = true;
     template <int row>
     static Vector<T> step(Vector<T> largest, Vector<T> a, Vector<T> b) {
@@ -59,6 +63,7 @@ struct Chebyshev {
 struct ManhattanBytes {
     using Unit = std::uint64_t;
     static constexpr int rows_per_group = 4;
+    static constexpr bool is_product = false;
     static constexpr bool takes_maximum = false;
     template <int row>
     static Vector<Unit> step(Vector<Unit> sum, Vector<Unit> a, Vector<Unit> b) {

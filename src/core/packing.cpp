@@ -4,71 +4,109 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace obp {
 namespace {
 
-template <class From, class Unit>
-void pack_values(const void* row, std::size_t n_features, void* units, std::size_t) {
-    const From* from = static_cast<const From*>(row);
-    std::copy(from, from + n_features, static_cast<Unit*>(units));
-}
-
-void pack_bytes(const void* row, std::size_t n_features, void* units, std::size_t n_units) {
-    std::memset(static_cast<std::uint64_t*>(units) + n_units - 1, 0, sizeof(std::uint64_t));
-    std::memcpy(units, row, n_features);
+template <class From, class Value>
+void convert(const From* row, std::size_t n_features, Value* values) {
+    std::copy(row, row + n_features, values);
 }
 
 // Rows of length one: 1 - cos(a, b) is half their squared distance, without cancellation. A row of zeros has no
-// direction; it gets one of its own, in an extra feature, at distance 1 from every other.
-template <class From, class Unit>
-void pack_direction(const void* row, std::size_t n_features, void* units, std::size_t n_units) {
-    const From* from = static_cast<const From*>(row);
-    Unit* to = static_cast<Unit*>(units);
+// direction; it gets one of its own, in an extra value, at distance 1 from every other.
+template <class From, class Value>
+void normalise(const From* row, std::size_t n_features, Value* values) {
     double largest = 0, squares = 0;
-    for (std::size_t f = 0; f < n_features; ++f) largest = std::max(largest, std::abs(static_cast<double>(from[f])));
+    for (std::size_t f = 0; f < n_features; ++f) largest = std::max(largest, std::abs(static_cast<double>(row[f])));
     const double scale = largest > 0 ? largest : 1;  // squares neither overflow nor vanish
-    for (std::size_t f = 0; f < n_features; ++f) squares += (from[f] / scale) * (from[f] / scale);
+    for (std::size_t f = 0; f < n_features; ++f) squares += (row[f] / scale) * (row[f] / scale);
     const double length = largest > 0 ? std::sqrt(squares) : 1;
-    for (std::size_t f = 0; f < n_features; ++f) to[f] = static_cast<Unit>(from[f] / scale / length);
-    to[n_units - 1] = largest > 0 ? Unit(0) : Unit(1);
+    for (std::size_t f = 0; f < n_features; ++f) values[f] = static_cast<Value>(row[f] / scale / length);
+    values[n_features] = largest > 0 ? Value(0) : Value(1);
+}
+
+template <class From, class Value>
+void to_values(Metric metric, const void* row, std::size_t n_features, Value* values) {
+    if (metric == Metric::cosine)
+        normalise(static_cast<const From*>(row), n_features, values);
+    else
+        convert(static_cast<const From*>(row), n_features, values);
 }
 
 }  // namespace
 
-Packing::Packing(Metric metric, Source source, std::size_t n_features)
-    : n_features(n_features), n_units(n_features), source(source) {
-    switch (source) {
-        case Source::float64:
-            row_bytes = n_features * sizeof(double);
-            unit_bytes = sizeof(double);
-            pack_row_ = metric == Metric::cosine ? pack_direction<double, double> : pack_values<double, double>;
-            break;
-        case Source::float32:
-            row_bytes = n_features * sizeof(float);
-            unit_bytes = sizeof(float);
-            pack_row_ = metric == Metric::cosine ? pack_direction<float, float> : pack_values<float, float>;
-            break;
-        case Source::uint8:
-            row_bytes = n_features;
-            unit_bytes = sizeof(float);
-            pack_row_ =
-                metric == Metric::cosine ? pack_direction<std::uint8_t, float> : pack_values<std::uint8_t, float>;
-            break;
-    }
-    if (metric == Metric::cosine) n_units = n_features + 1;
-    if (metric == Metric::manhattan && source == Source::uint8) {
-        n_units = (n_features + 7) / 8;
-        unit_bytes = sizeof(std::uint64_t);
-        pack_row_ = pack_bytes;
-    }
+Packing::Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features)
+    : metric_(metric), source_(source), n_features_(n_features), n_values_(n_features + (metric == Metric::cosine)) {
+    if (source == Source::float64)
+        choose<double, double>(columns, n_columns);
+    else if (source == Source::float32)
+        choose<float, float>(columns, n_columns);
+    else if (metric == Metric::manhattan)
+        choose<std::uint8_t, std::uint8_t>(columns, n_columns);
+    else
+        choose<std::uint8_t, float>(columns, n_columns);
 }
 
-void Packing::pack(const void* rows, std::size_t n_rows, void* units) const {
+template <class From, class Value>
+void Packing::choose(const void* columns, std::size_t n_columns) {
+    constexpr bool bytes = std::is_same_v<Value, std::uint8_t>;
+    row_bytes_ = n_features_ * sizeof(From);
+    pack_row_ = pack_row<From, Value>;
+    std::vector<Value> first(n_values_), other(n_values_);
+    to_values<From>(metric_, columns, n_features_, first.data());
+    std::vector<bool> varies(n_values_, n_columns == 1);  // a single column is quicker as a whole
+    for (std::size_t i = 1; i < n_columns; ++i) {
+        to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, other.data());
+        for (std::size_t v = 0; v < n_values_; ++v)
+            if (first[v] != other[v]) varies[v] = true;
+    }
+    std::size_t n_varying = 0;
+    for (std::size_t start = 0, stop = 0; start < n_values_; start = stop) {
+        while (stop < n_values_ && varies[stop] == varies[start]) ++stop;
+        (varies[start] ? varying_ : constant_).push_back({start, stop});
+        n_varying += varies[start] ? stop - start : 0;
+    }
+    first_column_.resize(n_values_ * sizeof(Value));
+    std::memcpy(first_column_.data(), first.data(), first_column_.size());
+    unit_bytes_ = bytes ? sizeof(std::uint64_t) : sizeof(Value);
+    n_units_ = bytes ? (n_varying + 7) / 8 : n_varying;
+}
+
+// What the values in which all columns agree add to each dissimilarity of a row.
+template <class Value, class Unit>
+Unit Packing::base_of(const Value* values) const {
+    const Value* first = reinterpret_cast<const Value*>(first_column_.data());
+    using Sum = std::conditional_t<std::is_integral_v<Unit>, Unit, double>;
+    Sum base = 0;
+    for (const Run& run : constant_)
+        for (std::size_t v = run.start; v < run.stop; ++v) {
+            const Sum d = values[v] > first[v] ? values[v] - first[v] : first[v] - values[v];
+            base = metric_ == Metric::chebyshev ? std::max(base, d) : base + (metric_ == Metric::manhattan ? d : d * d);
+        }
+    return static_cast<Unit>(base);
+}
+
+template <class From, class Value>
+void Packing::pack_row(const Packing& self, const void* row, void* units, void* base) {
+    using Unit = std::conditional_t<std::is_same_v<Value, std::uint8_t>, std::uint64_t, Value>;
+    thread_local std::vector<Value> values;
+    values.resize(self.n_values_);
+    to_values<From>(self.metric_, row, self.n_features_, values.data());
+    Value* to = static_cast<Value*>(units);
+    for (const Run& run : self.varying_) to = std::copy(values.data() + run.start, values.data() + run.stop, to);
+    std::fill(to, static_cast<Value*>(units) + self.n_units_ * (sizeof(Unit) / sizeof(Value)), Value(0));
+    const Unit constant_part = self.base_of<Value, Unit>(values.data());
+    std::memcpy(base, &constant_part, sizeof constant_part);
+}
+
+void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* bases) const {
     const auto* from = static_cast<const unsigned char*>(rows);
     auto* to = static_cast<unsigned char*>(units);
+    auto* base = static_cast<unsigned char*>(bases);
     for (std::size_t i = 0; i < n_rows; ++i)
-        pack_row_(from + i * row_bytes, n_features, to + i * n_units * unit_bytes, n_units);
+        pack_row_(*this, from + i * row_bytes_, to + i * n_units_ * unit_bytes_, base + i * unit_bytes_);
 }
 
 }  // namespace obp

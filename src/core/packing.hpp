@@ -1,7 +1,13 @@
 // How a row of the input becomes the units that the kernels compare.
+//
+//   row --values--> converted or normalised --gather--> without the features in which all columns agree --> units
+//
+// Such features (the margins of images, categories that the columns do not have) add the same to all dissimilarities
+// of a row: they are compared once, with the first column, and give the base from which the kernels start.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace obp {
 
@@ -10,18 +16,37 @@ enum class Source { float32, float64, uint8 };
 
 class Packing {
 public:
-    Packing(Metric metric, Source source, std::size_t n_features);
+    // columns  IN  n_columns x n_features of the source type
+    Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features);
 
     // rows   IN   n_rows x n_features of the source type
     // units  OUT  n_rows x n_units
-    void pack(const void* rows, std::size_t n_rows, void* units) const;
+    // bases  OUT  n_rows units
+    void pack(const void* rows, std::size_t n_rows, void* units, void* bases) const;
 
-    std::size_t n_features, n_units, unit_bytes, row_bytes;
-    Source source;
+    Source source() const { return source_; }
+    std::size_t n_features() const { return n_features_; }
+    std::size_t row_bytes() const { return row_bytes_; }
+    std::size_t n_units() const { return n_units_; }
+    std::size_t unit_bytes() const { return unit_bytes_; }
 
 private:
-    using PackRow = void (*)(const void* row, std::size_t n_features, void* units, std::size_t n_units);
-    PackRow pack_row_;
+    template <class From, class Value>
+    void choose(const void* columns, std::size_t n_columns);
+    template <class From, class Value>
+    static void pack_row(const Packing& self, const void* row, void* units, void* base);
+    template <class Value, class Unit>
+    Unit base_of(const Value* values) const;
+
+    Metric metric_;
+    Source source_;
+    std::size_t n_features_, n_values_, n_units_, row_bytes_, unit_bytes_;
+    struct Run {
+        std::size_t start, stop;
+    };
+    std::vector<Run> varying_, constant_;      // values in which the columns differ, and in which they agree
+    std::vector<unsigned char> first_column_;  // its values
+    void (*pack_row_)(const Packing&, const void*, void*, void*);
 };
 
 }  // namespace obp

@@ -12,13 +12,22 @@ namespace obp {
 // What is done to an accumulated sum or maximum before it is stored.
 enum class Finish { none, square_root, half };
 
+// What it takes to make squared distances of dot products of centred rows and columns.
+struct Products {
+    const float *rows, *columns;                // IN  as they are, not centred; row after row
+    const float *row_squares, *column_squares;  // IN  squared lengths of the centred ones, with the bases
+    const float* bases;                         // IN  n_rows: what is to be added to squared differences
+};
+
 // A tile of dissimilarities between packed rows and packed columns. Both are made of units: one float, one
 // double, or eight bytes of a row.
 struct Tile {
     std::size_t n_rows, n_columns, n_units;
     const void* rows;    // IN  n_rows x n_units
+    const void* bases;   // IN  n_rows: where the sum or maximum of each row starts
     const void* panels;  // IN  panels x n_units x panel_width; the last panel is padded
     Finish finish;
+    Products products;  // for the dot product only
 };
 template <class Out>
 using TileKernel = void (*)(const Tile& tile, Out* out, std::size_t out_stride);
@@ -27,14 +36,6 @@ struct MetricKernels {
     std::size_t panel_width;  // columns that are held in registers together
     TileKernel<float> to_float;
     TileKernel<double> to_double;
-};
-
-// A tile of dot products of centred rows and columns, and what is needed to make squared distances of it.
-struct ProductTile {
-    std::size_t n_rows, n_columns, n_units;
-    const float *rows, *columns;                // IN  as they are, not centred; row after row
-    const float *row_squares, *column_squares;  // IN  squared lengths of the centred ones
-    Finish finish;
 };
 
 // What the evaluation of one candidate reads of the search state over m batch points and k medoids.
@@ -63,9 +64,7 @@ struct Kernels {
     MetricKernels manhattan_f32, manhattan_f64, manhattan_u8;
     MetricKernels sqeuclidean_f32, sqeuclidean_f64;
     MetricKernels chebyshev_f32, chebyshev_f64;
-    MetricKernels dot_product_f32;
-    // Replaces dot products by squared distances, in place.
-    void (*squares_from_products)(const ProductTile& tile, float* values);
+    MetricKernels sqeuclidean_by_products_f32;
     float (*dot_product)(const float* a, const float* b, std::size_t n_units);
     // The best removal for the candidate whose distances to the batch are `row`; `gains` (k) is scratch.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);
