@@ -11,7 +11,7 @@ from onebatchpam._distances import MatrixSpace, VectorSpace, resolve_metric
 from onebatchpam._init import kmeans_plus_plus, random_medoids
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_lightweight_coreset, sample_uniform
-from onebatchpam._weights import debias, nearest_neighbour_weights, scan_block
+from onebatchpam._weights import BlockScan, debias, nearest_neighbour_weights
 
 
 def space_of(X, metric="euclidean"):
@@ -129,12 +129,14 @@ class TestLightweightCoreset:
 class TestWeights:
     def test_nearest_neighbour_weights(self):
         block = np.random.RandomState(0).randint(0, 6, (200, 12)).astype(np.float32)
-        nearest, largest = scan_block(block, n_jobs=2)
-        expected_nearest, expected_largest = reference.scan_block(block)
-        np.testing.assert_array_equal(nearest, expected_nearest)
-        assert largest == expected_largest
-        weights = nearest_neighbour_weights(nearest, 12)
-        np.testing.assert_allclose(weights, reference.nearest_neighbour_weights(expected_nearest, 12))
+        scan = BlockScan(12, n_jobs=2)
+        for first in (0, 70):
+            scan.see(block[first : first + 70 + 2 * first], first)
+        nearest, largest = reference.scan_block(block)
+        np.testing.assert_array_equal(scan.counts, np.bincount(nearest, minlength=12))
+        assert scan.largest == largest
+        weights = nearest_neighbour_weights(scan.counts)
+        np.testing.assert_allclose(weights, reference.nearest_neighbour_weights(nearest, 12))
         assert weights.mean() == pytest.approx(1)
 
     def test_debias(self):
@@ -147,8 +149,8 @@ class TestWeights:
     def test_bad_entry_is_named(self):
         block = np.ones((5, 3), dtype=np.float32)
         block[2, 1] = np.nan
-        with pytest.raises(ValueError, match="row 2, column 1 of the block is nan"):
-            scan_block(block, n_jobs=1)
+        with pytest.raises(ValueError, match="row 12, column 1 of the block is nan"):
+            BlockScan(3, n_jobs=1).see(block, 10)
 
 
 class TestFirstMedoids:

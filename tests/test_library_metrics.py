@@ -129,3 +129,8 @@ def test_fit(metric):
 def test_no_variance_to_divide_by(metric, X):
     with pytest.raises(ValueError, match=r".+"):
         OneBatchPAM(1, metric=metric).fit(X)
+
+
+def test_parameters_that_a_metric_does_not_take():
+    with pytest.raises(ValueError, match=r"metric='minkowski' with metric_params=\{'q': 2\}"):
+        OneBatchPAM(2, metric="minkowski", metric_params={"q": 2}).fit(np.eye(5))

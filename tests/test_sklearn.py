@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from onebatchpam import OneBatchPAM
+from onebatchpam import OneBatchPAM, _weights
 
 
 @parametrize_with_checks(
@@ -81,7 +81,7 @@ def test_parallel_fits(backend, blobs):
 def test_a_joblib_context_sets_the_number_of_threads(blobs, monkeypatch):
     used = []
     monkeypatch.setattr(
-        "onebatchpam._estimator.weigh", lambda block, batch, variant, n_jobs: used.append(n_jobs) or batch.weights
+        "onebatchpam._estimator.BlockScan", lambda m, n_jobs: used.append(n_jobs) or _weights.BlockScan(m, n_jobs)
     )
     OneBatchPAM(5).fit(blobs)
     with joblib.parallel_config("threading", n_jobs=3):

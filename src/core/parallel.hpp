@@ -1,5 +1,6 @@
 // Threads for independent tiles. A Team lives for one call and is joined at its end, so that nothing is alive
-// when the process forks; between the tasks of one call its threads wait.
+// when the process forks. Between the rounds of one call its threads look out for a moment before they sleep: a round
+// is often shorter than a wake-up.
 #pragma once
 
 #include <atomic>
@@ -46,6 +47,7 @@ public:
             }
             wake_.notify_all();
             take_tasks(0);
+            look_out([this] { return busy_ == 0; });
             std::unique_lock<std::mutex> lock(mutex_);
             done_.wait(lock, [this] { return busy_ == 0; });
         } else {
@@ -55,9 +57,15 @@ public:
     }
 
 private:
+    template <class Condition>
+    static void look_out(const Condition& holds) {
+        for (int i = 0; i < 200 && !holds(); ++i) std::this_thread::yield();
+    }
+
     void serve(int thread) {
         std::size_t seen = 0;
         for (;;) {
+            look_out([&] { return closing_ || round_ != seen; });
             {
                 std::unique_lock<std::mutex> lock(mutex_);
                 wake_.wait(lock, [&] { return closing_ || round_ != seen; });
@@ -84,8 +92,9 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_, done_;
     std::atomic<std::size_t> next_{0};
-    std::size_t n_tasks_ = 0, busy_ = 0, round_ = 0;
-    bool closing_ = false;
+    std::size_t n_tasks_ = 0;
+    std::atomic<std::size_t> busy_{0}, round_{0};
+    std::atomic<bool> closing_{false};
     const std::function<void(std::size_t, int)>* task_ = nullptr;
     std::exception_ptr error_;
 };

@@ -18,6 +18,24 @@ bool nearer(float d, std::int32_t slot, float other_d, std::int32_t other_slot) 
 
 }  // namespace
 
+inline void SwapSearch::insert_medoid(std::size_t j, std::int32_t slot, float distance) {
+    if (!nearer(distance, slot, d2_[j], sec_[j])) return;  // most of them
+    if (nearer(distance, slot, d1_[j], near_[j])) {
+        d2_[j] = std::exchange(d1_[j], distance);
+        sec_[j] = std::exchange(near_[j], slot);
+    } else {
+        d2_[j] = distance;
+        sec_[j] = slot;
+    }
+}
+
+inline void SwapSearch::find_nearest(std::size_t j) {
+    d1_[j] = d2_[j] = std::numeric_limits<float>::infinity();
+    near_[j] = sec_[j] = static_cast<std::int32_t>(medoids_.size());
+    for (std::size_t slot = 0; slot < medoids_.size(); ++slot)
+        insert_medoid(j, static_cast<std::int32_t>(slot), to_medoids_[j * medoids_.size() + slot]);
+}
+
 SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, std::size_t k, const float* medoid_rows,
                        std::size_t m, const double* weights, double tolerance)
     : n_candidates_(n_candidates),
@@ -93,23 +111,6 @@ void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float*
     ++n_swaps_;
     sum_up();
     check_invariants();
-}
-
-void SwapSearch::find_nearest(std::size_t j) {
-    d1_[j] = d2_[j] = std::numeric_limits<float>::infinity();
-    near_[j] = sec_[j] = static_cast<std::int32_t>(medoids_.size());
-    for (std::size_t slot = 0; slot < medoids_.size(); ++slot)
-        insert_medoid(j, static_cast<std::int32_t>(slot), to_medoids_[j * medoids_.size() + slot]);
-}
-
-void SwapSearch::insert_medoid(std::size_t j, std::int32_t slot, float distance) {
-    if (nearer(distance, slot, d1_[j], near_[j])) {
-        d2_[j] = std::exchange(d1_[j], distance);
-        sec_[j] = std::exchange(near_[j], slot);
-    } else if (nearer(distance, slot, d2_[j], sec_[j])) {
-        d2_[j] = distance;
-        sec_[j] = slot;
-    }
 }
 
 // From scratch after every swap: O(m), and no rounding errors pile up. A gain within the rounding error of the sums

@@ -14,7 +14,7 @@ The order of arguments is candidate first, point second: entry (i, j) of the blo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,10 +30,10 @@ from onebatchpam._validation import check_rows, resolve_n_jobs
 
 # A tile is at most this many feature comparisons, a fraction of a second for one thread, so that Ctrl-C and the
 # progress bar are answered between tiles; and at most this many entries, of the block and of X, so that it stays small
-# beside both.
+# beside both and is still in the cache for who looks at it next.
 NATIVE_TILE_WORK = 4_000_000_000
 SCIPY_TILE_WORK = 100_000_000
-TILE_ENTRIES = 16_000_000
+TILE_ENTRIES = 2_000_000
 
 
 def tile_bounds(n: int, tile_rows: int) -> Iterator[slice]:
@@ -72,11 +72,19 @@ class Columns(ABC):
         return tile_bounds(self.n_rows, self.tile_rows)
 
 
-def fill_all(columns: Columns, out: NDArray[Any], stages: Stages, name: str) -> NDArray[Any]:
-    """Fill `out` of shape (n_rows, n_columns), tile by tile."""
+def fill_all(
+    columns: Columns,
+    out: NDArray[Any],
+    stages: Stages,
+    name: str,
+    see: Callable[[NDArray[Any], int], None] | None = None,
+) -> NDArray[Any]:
+    """Fill `out` of shape (n_rows, n_columns), tile by tile; `see` gets each with its first row, still in the cache."""
     with stages.stage(name, total=columns.n_rows) as bar:
         for rows in columns.tiles():
             columns.fill(rows, out[rows])
+            if see is not None:
+                see(out[rows], rows.start)
             bar.update(rows.stop - rows.start)
     return out
 
@@ -145,9 +153,12 @@ class LibraryMetric(Metric):
 
     def compare(self, rows: NDArray[Any], points: NDArray[Any]) -> NDArray[Any]:
         """Return the dissimilarities of all pairs as float64."""
-        if self.library == "scipy":
-            return scipy.spatial.distance.cdist(rows, points, self.name, **self.params)
-        return sklearn.metrics.pairwise_distances(rows, points, metric=self.name, **self.params)
+        try:
+            if self.library == "scipy":
+                return scipy.spatial.distance.cdist(rows, points, self.name, **self.params)
+            return sklearn.metrics.pairwise_distances(rows, points, metric=self.name, **self.params)
+        except TypeError as error:
+            raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {error}") from error
 
 
 def variances(X: NDArray[Any]) -> NDArray[np.float64]:
@@ -320,7 +331,8 @@ def distance_block(
         ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` run in native code;
         every other name of scipy and scikit-learn is computed by them.
     metric_params : dict, default=None
-        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. The variances of ``"seuclidean"``
+        and the covariance of ``"mahalanobis"`` are those of X unless given here.
     n_jobs : int, default=None
         Number of threads: None means 1, -1 all processors.
     out : ndarray of shape (n, m), C-contiguous, default=None
@@ -346,6 +358,8 @@ def distance_block(
     columns = VectorSpace(X, resolved.fitted(X), resolve_n_jobs(n_jobs)).to_rows(Y)
     if out is None:
         out = np.empty((len(X), len(Y)), dtype=columns.dtype)
+    elif not isinstance(out, np.ndarray):
+        raise ValueError(f"out is of type {type(out).__name__}: expected an array")
     elif out.shape != (len(X), len(Y)) or out.dtype not in (np.float32, columns.dtype) or not out.flags.carray:
         raise ValueError(
             f"out has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "

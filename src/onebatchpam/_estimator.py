@@ -23,7 +23,7 @@ from onebatchpam._validation import (
     check_not_negative,
     resolve_n_jobs,
 )
-from onebatchpam._weights import weigh
+from onebatchpam._weights import BlockScan, weigh
 
 
 class OneBatchPAM(MedoidEstimator):
@@ -79,7 +79,8 @@ class OneBatchPAM(MedoidEstimator):
     cluster_centers_ : ndarray of shape (k, n_features) or None
         The medoids themselves; None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1; the same as ``predict(X)``.
+        Cluster of every row, from 0 to k - 1; the same as ``predict(X)``, or ``predict(X.T)`` if X is an asymmetric
+        precomputed matrix.
     inertia_ : float
         The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
     batch_indices_ : ndarray of shape (m,)
@@ -166,9 +167,10 @@ class OneBatchPAM(MedoidEstimator):
         start = initial_medoids(self.init, space, k, rng, stages)
         batch = sample_batch(space, m, variant, rng, stages)
         columns = space.to_points(batch.indices)
-        block = fill_all(columns, np.empty((space.n, columns.n_columns), np.float32), stages, "distances")
-        with stages.stage("weights"):
-            weights = weigh(block, batch, variant, n_jobs)
+        block = np.empty((space.n, columns.n_columns), np.float32)
+        scan = BlockScan(columns.n_columns, n_jobs)
+        fill_all(columns, block, stages, "distances", see=scan.see)
+        weights = weigh(block, batch, variant, scan)
         search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
         medoids, assignment = assign(space, search.medoids, stages)
 

@@ -49,7 +49,8 @@ def warn_if_imperfect(search: SwapResult, assignment: Assignment, max_iter: int)
     n_found, k = len(np.unique(assignment.labels)), len(search.medoids)
     if n_found < k:
         warnings.warn(
-            f"found {n_found} distinct clusters instead of n_clusters={k}: there are not more distinct rows",
+            f"found {n_found} distinct clusters instead of n_clusters={k}: there are fewer distinct rows, or a medoid "
+            "is nearer to another one than to itself",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from onebatchpam._distances import Space, VectorSpace, fill_all
+from onebatchpam._distances import Space, VectorSpace, compute_dtype, fill_all
 from onebatchpam._progress import Stages
 from onebatchpam._validation import check_distances, check_integer, check_not_negative
 
@@ -99,7 +100,7 @@ def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, de
     diameter, gap = check_not_negative(diameter, "diameter"), check_not_negative(gap, "gap")
     if gap == 0:
         raise ValueError("gap=0: no batch size suffices; expected a positive difference of objectives")
-    if not 0 < delta <= 1:
+    if not 0 < check_not_negative(delta, "delta") <= 1:
         raise ValueError(f"delta={delta!r}: expected a probability in (0, 1]")
     return math.ceil(4 * (diameter / gap) ** 2 * math.log(2 * n_swaps * n / delta))
 
@@ -122,6 +123,15 @@ def sample_uniform(n: int, m: int, rng: np.random.RandomState) -> Batch:
     return Batch.unweighted(drawn.astype(np.int64))
 
 
+def mean_of_rows(X: NDArray[Any], *, skip_nan: bool) -> NDArray[np.float64]:
+    """Return the mean as an array of one row."""
+    if not skip_nan:
+        return np.mean(X, axis=0, dtype=np.float64, keepdims=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)  # a feature that no row has
+        return np.nanmean(X, axis=0, dtype=np.float64, keepdims=True)
+
+
 def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState, stages: Stages) -> Batch:
     """Draw m rows with probability q, half uniform and half by the distance to the mean; weight 1 / (m q).
 
@@ -130,9 +140,8 @@ def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState,
     """
     if not isinstance(space, VectorSpace):
         raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
-    mean_of = np.nanmean if space.metric.allows_nan else np.mean
-    mean = np.atleast_2d(mean_of(space.X, axis=0, dtype=np.float64))
-    columns = space.to_rows(mean.astype(np.float32 if space.X.dtype.itemsize <= 4 else np.float64))
+    mean = mean_of_rows(space.X, skip_nan=space.metric.allows_nan)
+    columns = space.to_rows(mean.astype(compute_dtype(space.X.dtype, np.dtype(np.float32))))
     distances = fill_all(columns, np.empty((space.n, 1), columns.dtype), stages, "distances to the mean")
     distances = distances[:, 0].astype(np.float64)
     check_distances(distances, 0)

@@ -23,7 +23,7 @@ from onebatchpam._validation import (
     check_weights,
     resolve_n_jobs,
 )
-from onebatchpam._weights import scan_block
+from onebatchpam._weights import BlockScan
 
 
 @dataclass(frozen=True)
@@ -149,5 +149,7 @@ def swap_search(
         medoids = random_medoids(n, k, check_random_state(random_state))
     else:
         medoids = check_medoids(init, k, n, "init")
-    scan_block(entries, threads)
+    scan = BlockScan(m, threads)
+    for rows in tile_bounds(n, TILE_ENTRIES // m):
+        scan.see(entries[rows], rows.start)
     return search_swaps(entries, medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages())

@@ -14,44 +14,47 @@ NEAREST_NEIGHBOUR_WEIGHTED = ("nniw",)
 DEBIASED = ("debias", "nniw", "lwcs")
 
 
-def weigh(block: NDArray[np.float32], batch: Batch, variant: str, n_jobs: int) -> NDArray[np.float64]:
+class BlockScan:
+    """What the weights need to know of the block, gathered tile by tile while it is computed."""
+
+    def __init__(self, m: int, n_jobs: int) -> None:
+        self.counts = np.zeros(m, dtype=np.int64)  # rows whose nearest batch point this is
+        self.largest = 0.0
+        self._n_jobs = n_jobs
+
+    def see(self, tile: NDArray[np.float32], first_row: int) -> None:
+        """Take in some rows of the block; raise unless all their entries are dissimilarities."""
+        nearest = np.empty(len(tile), dtype=np.int32)
+        largest, valid = _core.scan_rows(tile, nearest, self._n_jobs)
+        if not valid:
+            raise_for_bad_entry(tile, first_row)
+        self.largest = max(self.largest, largest)
+        self.counts += np.bincount(nearest, minlength=len(self.counts))
+
+
+def raise_for_bad_entry(tile: NDArray[np.float32], first_row: int) -> NoReturn:
+    """Name the first entry that is no dissimilarity."""
+    i, j = np.unravel_index(np.argmin((tile >= 0) & (tile < np.inf)), tile.shape)
+    raise ValueError(
+        f"the dissimilarity in row {first_row + i}, column {j} of the block is {tile[i, j]}: expected finite values "
+        "that are not negative and fit in float32; rescale the data if they are very large"
+    )
+
+
+def weigh(block: NDArray[np.float32], batch: Batch, variant: str, scan: BlockScan) -> NDArray[np.float64]:
     """Return the weights of the batch points under this variant; debias the block in place where it says so."""
-    nearest, largest = scan_block(block, n_jobs)
     if len(batch.indices) == len(block):
         return batch.weights  # a batch of all rows estimates nothing: there is nothing to correct
     if variant in DEBIASED:
-        debias(block, batch, largest)
+        debias(block, batch, scan.largest)
     if variant in NEAREST_NEIGHBOUR_WEIGHTED:
-        return nearest_neighbour_weights(nearest, len(batch.indices))
+        return nearest_neighbour_weights(scan.counts)
     return batch.weights
 
 
-def scan_block(block: NDArray[np.float32], n_jobs: int) -> tuple[NDArray[np.int32], float]:
-    """Return the nearest column of every row and the largest entry; raise unless all entries are dissimilarities."""
-    nearest = np.empty(len(block), dtype=np.int32)
-    largest, valid = _core.scan_rows(block, nearest, n_jobs)
-    if not valid:
-        raise_for_bad_entry(block)
-    return nearest, largest
-
-
-def raise_for_bad_entry(block: NDArray[np.float32]) -> NoReturn:
-    """Name the first entry of the block that is no dissimilarity."""
-    for i, row in enumerate(block):
-        bad = ~((row >= 0) & (row < np.inf))
-        if bad.any():
-            j = int(bad.argmax())
-            raise ValueError(
-                f"the dissimilarity in row {i}, column {j} of the block is {row[j]}: expected finite values that are "
-                "not negative and fit in float32; rescale the data if they are very large"
-            )
-    raise AssertionError("all entries are valid")
-
-
-def nearest_neighbour_weights(nearest: NDArray[np.int32], m: int) -> NDArray[np.float64]:
+def nearest_neighbour_weights(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Weight each batch point by the number of rows nearest to it, with mean 1."""
-    counts = np.bincount(nearest, minlength=m).astype(np.float64)
-    return counts * (m / len(nearest))
+    return counts.astype(np.float64) * (len(counts) / counts.sum())
 
 
 def debias(block: NDArray[np.float32], batch: Batch, largest: float) -> None:
