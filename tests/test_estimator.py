@@ -263,12 +263,3 @@ class TestSearch:
             for m in (10, 100, 400)
         ]
         assert mean_inertia == sorted(mean_inertia, reverse=True)
-
-
-def test_verbose_shows_a_bar_for_long_stages_and_changes_nothing(blobs, monkeypatch, capsys):
-    quiet = OneBatchPAM(5, random_state=0).fit(blobs)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr("onebatchpam._progress.SECONDS_BEFORE_A_BAR", 0)
-    loud = OneBatchPAM(5, random_state=0, verbose=1).fit(blobs)
-    assert "swap search" in capsys.readouterr().err
-    np.testing.assert_array_equal(loud.medoid_indices_, quiet.medoid_indices_)

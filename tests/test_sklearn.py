@@ -165,15 +165,3 @@ class TestFailure:
         after = fitted_state(model)
         assert after.keys() == before.keys()
         assert all(after[name] is before[name] for name in before)
-
-
-def test_an_interrupted_fit_leaves_nothing(blobs, monkeypatch):
-    def interrupt(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("onebatchpam._estimator.assign", interrupt)
-    model = OneBatchPAM(4)
-    before = fitted_state(model)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(blobs)
-    assert fitted_state(model) == before
