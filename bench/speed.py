@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Measure all cases and print a table for each."""
     importlib.metadata.version("onebatch")
     print(machine(), flush=True)
-    for case in CASES:
+    for case in (case for case in CASES if arguments.only in str(case)):
         names = [name for name, contestant in CONTESTANTS.items() if contestant.takes(case)]
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for seed in range(arguments.seeds):
@@ -188,5 +188,6 @@ def add_command(commands: Any) -> None:
     """Add `speed` to the command line."""
     parser = commands.add_parser("speed", help="fit times, memory and objective beside the authors' package")
     parser.add_argument("--seeds", type=int, default=5, help="runs of each (%(default)s)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the cases whose name contains this text")
     parser.add_argument("--records", type=Path, help="append a JSON line for each run to this file")
     parser.set_defaults(run=run)

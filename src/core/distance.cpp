@@ -18,12 +18,11 @@ constexpr std::size_t min_units_for_products = 32;
 
 std::size_t tiles_of(std::size_t n, std::size_t per_tile) { return (n + per_tile - 1) / per_tile; }
 
-const MetricKernels& kernels_for(Metric metric, Source source, bool by_products, const Kernels& level) {
-    const bool wide = source == Source::float64;
-    if (by_products) return level.sqeuclidean_by_products_f32;
+const MetricKernels& kernels_for(Metric metric, Unit unit, const Kernels& level) {
+    const bool wide = unit == Unit::float64;
     switch (metric) {
         case Metric::manhattan:
-            return wide ? level.manhattan_f64 : source == Source::uint8 ? level.manhattan_u8 : level.manhattan_f32;
+            return wide ? level.manhattan_f64 : unit == Unit::eight_bytes ? level.manhattan_u8 : level.manhattan_f32;
         case Metric::chebyshev:
             return wide ? level.chebyshev_f64 : level.chebyshev_f32;
         default:
@@ -49,6 +48,15 @@ void centre_rows(const float* rows, std::size_t n_rows, const std::vector<float>
     }
 }
 
+// The squared length of each row of 16-bit integers.
+void square_rows(const void* units, std::size_t n_rows, std::size_t n_units, std::uint32_t* squares) {
+    const auto* value = static_cast<const std::uint16_t*>(units);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        squares[i] = 0;
+        for (std::size_t v = 0; v < 2 * n_units; ++v, ++value) squares[i] += std::uint32_t{*value} * *value;
+    }
+}
+
 }  // namespace
 
 PackedColumns::PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns,
@@ -57,14 +65,25 @@ PackedColumns::PackedColumns(Metric metric, Source source, const void* points, s
       n_columns_(n_columns),
       level_(&kernels()),
       finish_(finish_of(metric)),
-      by_products_(is_squared_euclidean(metric) && packing_.unit_bytes() == sizeof(float) &&
-                   packing_.n_units() >= min_units_for_products) {
-    kernels_ = &kernels_for(metric, source, by_products_, *level_);
+      way_(choose_way(metric)) {
+    kernels_ = way_ == Way::pair_products    ? &level_->sqeuclidean_by_products_u8
+               : way_ == Way::float_products ? &level_->sqeuclidean_by_products_f32
+                                             : &kernels_for(metric, packing_.unit(), *level_);
     std::vector<unsigned char> units(n_columns * packing_.n_units() * packing_.unit_bytes());
     std::vector<unsigned char> bases(n_columns * packing_.unit_bytes());  // all zero: columns agree with the first
     packing_.pack(points, n_columns, units.data(), bases.data());
-    if (by_products_) centre_columns(units);
+    if (way_ == Way::float_products) centre_columns(units);
+    if (way_ == Way::pair_products) {
+        pair_squares_.resize(n_columns);
+        square_rows(units.data(), n_columns, packing_.n_units(), pair_squares_.data());
+    }
     pack_panels(units.data());
+}
+
+PackedColumns::Way PackedColumns::choose_way(Metric metric) const {
+    if (packing_.unit() == Unit::pair_of_integers) return Way::pair_products;
+    const bool is_long = packing_.unit() == Unit::float32 && packing_.n_units() >= min_units_for_products;
+    return is_long && is_squared_euclidean(metric) ? Way::float_products : Way::differences;
 }
 
 void PackedColumns::centre_columns(std::vector<unsigned char>& units) {
@@ -95,7 +114,6 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_t
     const std::size_t units_bytes = packing_.n_units() * packing_.unit_bytes();
     const std::size_t per_tile = std::clamp<std::size_t>(tile_bytes / (units_bytes + 1) / 12 * 12, 12, max_tile_rows);
     std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
-    const std::vector<float> no_bases(max_tile_rows);
     parallel_for(n_threads, tiles_of(n_rows, per_tile), [&](std::size_t index, int thread) {
         const std::size_t first = index * per_tile, count = std::min(per_tile, n_rows - first);
         Scratch& scratch = scratches[static_cast<std::size_t>(thread)];
@@ -105,11 +123,7 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_t
                       scratch.units.data(), scratch.bases.data());
         Tile tile{count,   n_columns_, packing_.n_units(), scratch.units.data(), scratch.bases.data(), panels_.data(),
                   finish_, {}};
-        if (by_products_) {
-            tile.products = centre_tile(count, scratch);
-            tile.rows = scratch.centred.data();
-            tile.bases = no_bases.data();
-        }
+        if (way_ != Way::differences) prepare_products(tile, scratch);
         if constexpr (std::is_same_v<Out, double>)
             kernels_->to_double(tile, out + first * n_columns_, n_columns_);
         else
@@ -117,14 +131,26 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_t
     });
 }
 
-Products PackedColumns::centre_tile(std::size_t n_rows, Scratch& scratch) const {
-    const float* rows = reinterpret_cast<const float*>(scratch.units.data());
-    const float* bases = reinterpret_cast<const float*>(scratch.bases.data());
-    scratch.centred.resize(n_rows * packing_.n_units());
-    scratch.row_squares.resize(n_rows);
-    centre_rows(rows, n_rows, centre_, *level_, scratch.centred.data(), scratch.row_squares.data());
-    for (std::size_t i = 0; i < n_rows; ++i) scratch.row_squares[i] += bases[i];
-    return {rows, columns_.data(), scratch.row_squares.data(), column_squares_.data(), bases};
+// Lets the tile compute dot products instead; the bases are then added to the squared lengths of the rows.
+void PackedColumns::prepare_products(Tile& tile, Scratch& scratch) const {
+    static const std::vector<std::uint32_t> zeros(max_tile_rows);  // also as floats
+    if (way_ == Way::pair_products) {
+        const auto* bases = static_cast<const std::uint32_t*>(tile.bases);
+        scratch.pair_squares.resize(tile.n_rows);
+        square_rows(tile.rows, tile.n_rows, tile.n_units, scratch.pair_squares.data());
+        for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.pair_squares[i] += bases[i];
+        tile.products = {scratch.pair_squares.data(), pair_squares_.data(), nullptr, nullptr, nullptr};
+    } else {
+        const auto* rows = static_cast<const float*>(tile.rows);
+        const auto* bases = static_cast<const float*>(tile.bases);
+        scratch.centred.resize(tile.n_rows * tile.n_units);
+        scratch.row_squares.resize(tile.n_rows);
+        centre_rows(rows, tile.n_rows, centre_, *level_, scratch.centred.data(), scratch.row_squares.data());
+        for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.row_squares[i] += bases[i];
+        tile.rows = scratch.centred.data();
+        tile.products = {scratch.row_squares.data(), column_squares_.data(), rows, columns_.data(), bases};
+    }
+    tile.bases = zeros.data();
 }
 
 template void PackedColumns::fill(const void*, std::size_t, float*, int) const;

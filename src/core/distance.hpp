@@ -30,11 +30,15 @@ private:
     struct Scratch {
         std::vector<unsigned char> units, bases;
         std::vector<float> centred, row_squares;
+        std::vector<std::uint32_t> pair_squares;
     };
 
+    enum class Way { differences, float_products, pair_products };
+
+    Way choose_way(Metric metric) const;
     void centre_columns(std::vector<unsigned char>& units);
     void pack_panels(const unsigned char* units);
-    Products centre_tile(std::size_t n_rows, Scratch& scratch) const;
+    void prepare_products(Tile& tile, Scratch& scratch) const;
 
     Packing packing_;
     std::size_t n_columns_;
@@ -43,11 +47,13 @@ private:
     Finish finish_;
     std::vector<unsigned char> panels_;
 
-    // Squared Euclidean distances of long float rows go by dot products of rows from which a centre is subtracted.
-    bool by_products_;
-    std::vector<float> columns_;         // n_columns x n_units, not centred
-    std::vector<float> centre_;          // n_units
-    std::vector<float> column_squares_;  // n_columns
+    // Squared Euclidean distances go by dot products: those of bytes exactly, those of long float rows after a centre
+    // has been subtracted.
+    Way way_;
+    std::vector<float> columns_;               // n_columns x n_units, not centred
+    std::vector<float> centre_;                // n_units
+    std::vector<float> column_squares_;        // n_columns
+    std::vector<std::uint32_t> pair_squares_;  // n_columns
 };
 
 struct BlockScan {

@@ -20,9 +20,6 @@ inline void apply(Finish finish, T (&values)[n]) {
     if (finish == Finish::half)
         for (T& value : values) value *= T(0.5);
 }
-template <std::size_t n>
-inline void apply(Finish, std::uint64_t (&)[n]) {}
-
 // A sum of step(a, b) over two rows, by the same number of side sums at every level.
 template <class Step>
 inline float sum_over_units(const float* a, const float* b, std::size_t n, const Step& step) {
@@ -53,11 +50,13 @@ inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t
                                   float (&values)[width]) {
     constexpr float too_close = 1.0f / 64;
     const Products& products = tile.products;
+    const float row_square = static_cast<const float*>(products.row_squares)[row];
     float lengths[width] = {};
-    __builtin_memcpy(lengths, products.column_squares + first_column, n_columns * sizeof(float));
+    __builtin_memcpy(lengths, static_cast<const float*>(products.column_squares) + first_column,
+                     n_columns * sizeof(float));
     int n_close = 0;
     for (std::size_t c = 0; c < width; ++c) {
-        lengths[c] += products.row_squares[row];
+        lengths[c] += row_square;
         values[c] = lengths[c] - 2 * values[c];
         n_close += !(values[c] >= too_close * lengths[c]);  // also where the lengths overflow
     }
@@ -68,6 +67,21 @@ inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t
             values[c] = products.bases[row] +
                         squared_distance(a, products.columns + (first_column + c) * tile.n_units, tile.n_units);
 }
+
+// Integers cancel exactly, also where they wrap around on the way.
+template <std::size_t width>
+inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t first_column, std::size_t n_columns,
+                                  std::uint32_t (&values)[width]) {
+    const auto* column_squares = static_cast<const std::uint32_t*>(tile.products.column_squares) + first_column;
+    const std::uint32_t row_square = static_cast<const std::uint32_t*>(tile.products.row_squares)[row];
+    for (std::size_t c = 0; c < n_columns; ++c) values[c] = row_square + column_squares[c] - 2 * values[c];
+}
+
+// What a sum becomes before it is finished and stored.
+inline float result_of(float sum) { return sum; }
+inline double result_of(double sum) { return sum; }
+inline float result_of(std::uint32_t sum) { return static_cast<float>(sum); }
+inline float result_of(std::uint64_t sum) { return static_cast<float>(sum); }
 
 // One group of rows against one panel of columns; all accumulators stay in registers.
 template <class Metric, class Out, int n_rows>
@@ -106,12 +120,14 @@ inline void fill_group(const Tile& tile, std::size_t first_row, std::size_t firs
         __builtin_memcpy(values, totals[row], sizeof values);
         if constexpr (Metric::is_product)
             squares_from_products(tile, first_row + static_cast<std::size_t>(row), first_column, n_columns, values);
-        apply(tile.finish, values);
+        decltype(result_of(T())) results[width];
+        for (std::size_t c = 0; c < width; ++c) results[c] = result_of(values[c]);
+        apply(tile.finish, results);
         Out* to = out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column;
         if (n_columns == width)  // a constant number of columns is stored by vectors
-            for (std::size_t c = 0; c < width; ++c) to[c] = static_cast<Out>(values[c]);
+            for (std::size_t c = 0; c < width; ++c) to[c] = static_cast<Out>(results[c]);
         else
-            for (std::size_t c = 0; c < n_columns; ++c) to[c] = static_cast<Out>(values[c]);
+            for (std::size_t c = 0; c < n_columns; ++c) to[c] = static_cast<Out>(results[c]);
     }
 }
 
@@ -234,6 +250,7 @@ const Kernels table = {
     metric_kernels<Chebyshev<float>>(),
     metric_kernels<Chebyshev<double>>(),
     metric_kernels<DotProduct>(),
+    metric_kernels<DotProductBytes>(),
     dot_product,
     evaluate_swap,
     weighted_sum,

@@ -71,5 +71,17 @@ struct ManhattanBytes {
     }
 };
 
+// A unit is a pair of bytes, widened: exact dot products, from which exact squared distances follow.
+struct DotProductBytes {
+    using Unit = std::uint32_t;
+    static constexpr int rows_per_group = 4;
+    static constexpr bool is_product = true;
+    static constexpr bool takes_maximum = false;
+    template <int row>
+    static Pairs step(Pairs sum, Pairs a, Pairs b) {
+        return sum + products_of_pairs(a, b);
+    }
+};
+
 }  // namespace OBP_LEVEL
 }  // namespace obp

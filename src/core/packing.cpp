@@ -27,6 +27,24 @@ void normalise(const From* row, std::size_t n_features, Value* values) {
     values[n_features] = largest > 0 ? Value(0) : Value(1);
 }
 
+// Bytes are compared eight at a time, 16-bit integers by two; other values are units by themselves.
+template <class Value>
+using UnitOf =
+    std::conditional_t<sizeof(Value) == 1, std::uint64_t, std::conditional_t<sizeof(Value) == 2, std::uint32_t, Value>>;
+
+template <class Value>
+constexpr Unit unit_of() {
+    return sizeof(Value) == 1   ? Unit::eight_bytes
+           : sizeof(Value) == 2 ? Unit::pair_of_integers
+           : sizeof(Value) == 4 ? Unit::float32
+                                : Unit::float64;
+}
+
+// So many squares of bytes are summed in 32 bits.
+constexpr std::size_t max_features_squared = UINT32_MAX / (255 * 255);
+
+bool is_squared(Metric metric) { return metric == Metric::euclidean || metric == Metric::sqeuclidean; }
+
 template <class From, class Value>
 void to_values(Metric metric, const void* row, std::size_t n_features, Value* values) {
     if (metric == Metric::cosine)
@@ -45,13 +63,14 @@ Packing::Packing(Metric metric, Source source, const void* columns, std::size_t 
         choose<float, float>(columns, n_columns);
     else if (metric == Metric::manhattan)
         choose<std::uint8_t, std::uint8_t>(columns, n_columns);
+    else if (is_squared(metric) && n_features <= max_features_squared)
+        choose<std::uint8_t, std::uint16_t>(columns, n_columns);
     else
         choose<std::uint8_t, float>(columns, n_columns);
 }
 
 template <class From, class Value>
 void Packing::choose(const void* columns, std::size_t n_columns) {
-    constexpr bool bytes = std::is_same_v<Value, std::uint8_t>;
     row_bytes_ = n_features_ * sizeof(From);
     pack_row_ = pack_row<From, Value>;
     std::vector<Value> first(n_values_), other(n_values_);
@@ -70,34 +89,34 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     }
     first_column_.resize(n_values_ * sizeof(Value));
     std::memcpy(first_column_.data(), first.data(), first_column_.size());
-    unit_bytes_ = bytes ? sizeof(std::uint64_t) : sizeof(Value);
-    n_units_ = bytes ? (n_varying + 7) / 8 : n_varying;
+    unit_ = unit_of<Value>();
+    unit_bytes_ = sizeof(UnitOf<Value>);
+    n_units_ = (n_varying * sizeof(Value) + unit_bytes_ - 1) / unit_bytes_;
 }
 
 // What the values in which all columns agree add to each dissimilarity of a row.
-template <class Value, class Unit>
-Unit Packing::base_of(const Value* values) const {
+template <class Value, class Base>
+Base Packing::base_of(const Value* values) const {
     const Value* first = reinterpret_cast<const Value*>(first_column_.data());
-    using Sum = std::conditional_t<std::is_integral_v<Unit>, Unit, double>;
+    using Sum = std::conditional_t<std::is_integral_v<Base>, Base, double>;
     Sum base = 0;
     for (const Run& run : constant_)
         for (std::size_t v = run.start; v < run.stop; ++v) {
             const Sum d = values[v] > first[v] ? values[v] - first[v] : first[v] - values[v];
             base = metric_ == Metric::chebyshev ? std::max(base, d) : base + (metric_ == Metric::manhattan ? d : d * d);
         }
-    return static_cast<Unit>(base);
+    return static_cast<Base>(base);
 }
 
 template <class From, class Value>
 void Packing::pack_row(const Packing& self, const void* row, void* units, void* base) {
-    using Unit = std::conditional_t<std::is_same_v<Value, std::uint8_t>, std::uint64_t, Value>;
     thread_local std::vector<Value> values;
     values.resize(self.n_values_);
     to_values<From>(self.metric_, row, self.n_features_, values.data());
     Value* to = static_cast<Value*>(units);
     for (const Run& run : self.varying_) to = std::copy(values.data() + run.start, values.data() + run.stop, to);
-    std::fill(to, static_cast<Value*>(units) + self.n_units_ * (sizeof(Unit) / sizeof(Value)), Value(0));
-    const Unit constant_part = self.base_of<Value, Unit>(values.data());
+    std::fill(to, static_cast<Value*>(units) + self.n_units_ * (sizeof(UnitOf<Value>) / sizeof(Value)), Value(0));
+    const auto constant_part = self.base_of<Value, UnitOf<Value>>(values.data());
     std::memcpy(base, &constant_part, sizeof constant_part);
 }
 

@@ -13,6 +13,7 @@ namespace obp {
 
 enum class Metric { manhattan, euclidean, sqeuclidean, chebyshev, cosine };
 enum class Source { float32, float64, uint8 };
+enum class Unit { float32, float64, eight_bytes, pair_of_integers };
 
 class Packing {
 public:
@@ -25,6 +26,7 @@ public:
     void pack(const void* rows, std::size_t n_rows, void* units, void* bases) const;
 
     Source source() const { return source_; }
+    Unit unit() const { return unit_; }
     std::size_t n_features() const { return n_features_; }
     std::size_t row_bytes() const { return row_bytes_; }
     std::size_t n_units() const { return n_units_; }
@@ -35,11 +37,12 @@ private:
     void choose(const void* columns, std::size_t n_columns);
     template <class From, class Value>
     static void pack_row(const Packing& self, const void* row, void* units, void* base);
-    template <class Value, class Unit>
-    Unit base_of(const Value* values) const;
+    template <class Value, class Base>
+    Base base_of(const Value* values) const;
 
     Metric metric_;
     Source source_;
+    Unit unit_;
     std::size_t n_features_, n_values_, n_units_, row_bytes_, unit_bytes_;
     struct Run {
         std::size_t start, stop;

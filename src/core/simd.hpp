@@ -12,15 +12,16 @@ namespace obp {
 // What is done to an accumulated sum or maximum before it is stored.
 enum class Finish { none, square_root, half };
 
-// What it takes to make squared distances of dot products of centred rows and columns.
+// What it takes to make squared distances of dot products.
 struct Products {
-    const float *rows, *columns;                // IN  as they are, not centred; row after row
-    const float *row_squares, *column_squares;  // IN  squared lengths of the centred ones, with the bases
-    const float* bases;                         // IN  n_rows: what is to be added to squared differences
+    const void *row_squares, *column_squares;  // IN  squared lengths, those of the rows with the bases; of type unit
+    // For floats, whose dot products are of centred rows and columns:
+    const float *rows, *columns;  // IN  as they are, not centred; row after row
+    const float* bases;           // IN  n_rows: what is to be added to squared differences
 };
 
 // A tile of dissimilarities between packed rows and packed columns. Both are made of units: one float, one
-// double, or eight bytes of a row.
+// double, or some bytes of a row.
 struct Tile {
     std::size_t n_rows, n_columns, n_units;
     const void* rows;    // IN  n_rows x n_units
@@ -64,7 +65,7 @@ struct Kernels {
     MetricKernels manhattan_f32, manhattan_f64, manhattan_u8;
     MetricKernels sqeuclidean_f32, sqeuclidean_f64;
     MetricKernels chebyshev_f32, chebyshev_f64;
-    MetricKernels sqeuclidean_by_products_f32;
+    MetricKernels sqeuclidean_by_products_f32, sqeuclidean_by_products_u8;
     float (*dot_product)(const float* a, const float* b, std::size_t n_units);
     // The best removal for the candidate whose distances to the batch are `row`; `gains` (k) is scratch.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);

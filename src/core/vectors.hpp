@@ -37,7 +37,8 @@ constexpr std::size_t lanes = vector_bytes / sizeof(T);
 
 using Floats = Vector<float>;
 using Doubles = Vector<double>;
-using Words = Vector<std::uint64_t>;
+using Pairs = Vector<std::uint32_t>;  // of 16-bit integers
+using Words = Vector<std::uint64_t>;  // of eight bytes
 
 template <class T>
 inline Vector<T> load(const T* from) {
@@ -117,6 +118,19 @@ inline Words sum_of_byte_differences(Words a, Words b) {
     const Words difference = (Words)(x > y ? x - y : y - x);
     const Words pairs = (difference & 0x00ff00ff00ff00ff) + ((difference >> 8) & 0x00ff00ff00ff00ff);
     return (pairs * 0x0001000100010001) >> 48;
+#endif
+}
+
+// For each lane of two integers, which are below 2^15, the sum of their products.
+inline Pairs products_of_pairs(Pairs a, Pairs b) {
+#if defined(__AVX512BW__)
+    return (Pairs)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return (Pairs)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+    return (Pairs)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#else
+    return (a & 0xffff) * (b & 0xffff) + (a >> 16) * (b >> 16);
 #endif
 }
 
