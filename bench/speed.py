@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import importlib.util
 import json
 import math
 import os
@@ -133,7 +134,8 @@ def objective(X: NDArray[Any], medoids: NDArray[np.int64], metric: str) -> float
 
 def run(arguments: argparse.Namespace) -> None:
     """Measure all cases and print a table for each."""
-    importlib.metadata.version("onebatch")
+    if importlib.util.find_spec("onebatch") is None:
+        raise ImportError("the package onebatch is not installed: pip install '.[bench]'")
     print(machine(), flush=True)
     for case in (case for case in CASES if arguments.only in str(case)):
         names = [name for name, contestant in CONTESTANTS.items() if contestant.takes(case)]

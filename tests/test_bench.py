@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bench.__main__ import main
+from bench.data import load
 from bench.process import run_alone
 from bench.speed import objective, table
 
@@ -40,7 +41,12 @@ def test_a_run_has_a_process_of_its_own():
     assert run_alone(os.getpid) != os.getpid()
 
 
-def test_missing_data_are_named(tmp_path, capsys):
-    pytest.importorskip("onebatch")
-    assert main(["--data", str(tmp_path), "speed", "--seeds", "1"]) == 2
-    assert "mnist.npz is missing" in capsys.readouterr().err
+def test_a_missing_peer_is_named(capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["speed"]) == 2
+    assert "onebatch is not installed: pip install '.[bench]'" in capsys.readouterr().err
+
+
+def test_missing_data_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"mnist\.npz is missing: name its folder"):
+        load("mnist", tmp_path)

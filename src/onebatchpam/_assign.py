@@ -34,8 +34,7 @@ def nearest_medoids(columns: Columns, stages: Stages) -> Assignment:
         for rows in columns.tiles():
             tile = np.empty((rows.stop - rows.start, columns.n_columns), dtype=columns.dtype)
             columns.fill(rows, tile)
-            np.argmin(tile, axis=1, out=(nearest := np.empty(len(tile), dtype=np.intp)))
-            labels[rows] = nearest
+            labels[rows] = nearest = tile.argmin(axis=1)
             distances[rows] = tile[np.arange(len(tile)), nearest]
             check_distances(distances[rows], rows.start)
             bar.update(len(tile))

@@ -255,6 +255,10 @@ class Space(ABC):
     def to_medoids(self, indices: NDArray[np.int64]) -> Columns:
         """Return d(these rows as medoids, every row as point), a row for each point."""
 
+    @abstractmethod
+    def rows(self, indices: NDArray[np.int64]) -> NDArray[Any] | None:
+        """Return these rows of features; None if there are none."""
+
     def _counted(self, columns: Columns) -> Columns:
         self.n_distances += columns.n_rows * columns.n_columns
         return columns
@@ -275,6 +279,9 @@ class VectorSpace(Space):
 
     to_medoids = to_points
 
+    def rows(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        return self.X[indices]
+
     def to_rows(self, points: NDArray[Any]) -> Columns:
         """Return d(every row, these rows of features)."""
         return self._counted(self.metric.to(points, self.X, self._n_jobs))
@@ -293,6 +300,9 @@ class MatrixSpace(Space):
 
     def to_medoids(self, indices: NDArray[np.int64]) -> Columns:
         return self._counted(MatrixColumns(self.matrix.T, indices))
+
+    def rows(self, indices: NDArray[np.int64]) -> None:
+        return None
 
 
 class MatrixColumns(Columns):

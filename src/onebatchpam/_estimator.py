@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 
 from onebatchpam._assign import assign
 from onebatchpam._contract import MedoidEstimator
-from onebatchpam._distances import VectorSpace, fill_all
+from onebatchpam._distances import fill_all
 from onebatchpam._init import initial_medoids
 from onebatchpam._progress import Stages
-from onebatchpam._result import clustering, warn_if_imperfect
+from onebatchpam._result import Clustering, warn_if_imperfect
 from onebatchpam._sampling import VARIANTS, resolve_batch_size, sample_batch
 from onebatchpam._swap import search_swaps
 from onebatchpam._validation import (
@@ -175,7 +175,18 @@ class OneBatchPAM(MedoidEstimator):
         medoids, assignment = assign(space, search.medoids, stages)
 
         warn_if_imperfect(search, assignment, max_iter)
-        rows = space.X if isinstance(space, VectorSpace) else None
         self._remember_input(X, space)
-        clustering(rows, medoids, assignment, batch, weights, search, space.n_distances, stages.seconds).publish(self)
+        Clustering(
+            medoid_indices=medoids,
+            cluster_centers=space.rows(medoids),
+            labels=assignment.labels,
+            inertia=assignment.inertia,
+            batch_indices=batch.indices,
+            batch_weights=weights,
+            batch_inertia=search.loss,
+            n_iter=search.n_iter,
+            n_swaps=search.n_swaps,
+            n_distances=space.n_distances,
+            fit_seconds=stages.seconds,
+        ).publish(self)
         return self

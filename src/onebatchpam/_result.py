@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from onebatchpam._assign import Assignment
-from onebatchpam._sampling import Batch
 from onebatchpam._swap import SwapResult
 
 
@@ -54,29 +53,3 @@ def warn_if_imperfect(search: SwapResult, assignment: Assignment, max_iter: int)
             ConvergenceWarning,
             stacklevel=3,
         )
-
-
-def clustering(
-    space_rows: NDArray[Any] | None,
-    medoids: NDArray[np.int64],
-    assignment: Assignment,
-    batch: Batch,
-    weights: NDArray[np.float64],
-    search: SwapResult,
-    n_distances: int,
-    fit_seconds: dict[str, float],
-) -> Clustering:
-    """Collect the outcome of all stages."""
-    return Clustering(
-        medoid_indices=medoids,
-        cluster_centers=None if space_rows is None else space_rows[medoids],
-        labels=assignment.labels,
-        inertia=assignment.inertia,
-        batch_indices=batch.indices,
-        batch_weights=weights,
-        batch_inertia=search.loss,
-        n_iter=search.n_iter,
-        n_swaps=search.n_swaps,
-        n_distances=n_distances,
-        fit_seconds=fit_seconds,
-    )
