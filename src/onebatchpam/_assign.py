@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam._distances import Columns, Space, fill_all
+from onebatchpam._distances import Columns, Space, only_column
 from onebatchpam._progress import Stages
 from onebatchpam._validation import check_distances
 
@@ -62,6 +62,5 @@ def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assi
         if nearest[farthest] == 0:
             break  # there are fewer distinct rows than medoids
         medoids[slot] = farthest
-        columns = space.to_medoids(medoids[slot : slot + 1])
-        np.minimum(nearest, fill_all(columns, np.empty((space.n, 1), nearest.dtype), Stages(), "")[:, 0], out=nearest)
+        np.minimum(nearest, only_column(space.to_medoids(medoids[slot : slot + 1])), out=nearest)
     return medoids

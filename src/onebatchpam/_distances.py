@@ -89,6 +89,11 @@ def fill_all(
     return out
 
 
+def only_column(columns: Columns) -> NDArray[Any]:
+    """Return the dissimilarities of all rows to a single point, of shape (n_rows,)."""
+    return fill_all(columns, np.empty((columns.n_rows, 1), columns.dtype), Stages(), "distances")[:, 0]
+
+
 class Metric(ABC):
     """A dissimilarity between rows of features."""
 

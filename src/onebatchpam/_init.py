@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from onebatchpam._distances import Space, fill_all
+from onebatchpam._distances import Space, only_column
 from onebatchpam._progress import Stages
 from onebatchpam._validation import check_choice, check_distances, check_medoids
 
@@ -39,13 +39,11 @@ def kmeans_plus_plus(space: Space, k: int, rng: np.random.RandomState, on_medoid
     medoids = np.empty(k, dtype=np.int64)
     nearest = np.full(space.n, np.inf)
     chosen = np.zeros(space.n, dtype=bool)
-    quiet = Stages()
     for slot in range(k):
         odds = nearest if slot and nearest.any() else ~chosen / 1.0  # only duplicates left: any other row
         medoids[slot] = rng.choice(space.n, p=odds / odds.sum())
         chosen[medoids[slot]] = True
-        columns = space.to_medoids(medoids[slot : slot + 1])
-        distances = fill_all(columns, np.empty((space.n, 1), columns.dtype), quiet, "distances")[:, 0]
+        distances = only_column(space.to_medoids(medoids[slot : slot + 1]))
         check_distances(distances, 0)
         np.minimum(nearest, distances, out=nearest)
         nearest[chosen] = 0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from onebatchpam._distances import Space, VectorSpace, compute_dtype, fill_all
+from onebatchpam._distances import Space, VectorSpace, compute_dtype, only_column
 from onebatchpam._progress import Stages
 from onebatchpam._validation import check_distances, check_integer, check_not_negative
 
@@ -142,8 +142,8 @@ def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState,
         raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
     mean = mean_of_rows(space.X, skip_nan=space.metric.allows_nan)
     columns = space.to_rows(mean.astype(compute_dtype(space.X.dtype, np.dtype(np.float32))))
-    distances = fill_all(columns, np.empty((space.n, 1), columns.dtype), stages, "distances to the mean")
-    distances = distances[:, 0].astype(np.float64)
+    with stages.stage("distances to the mean"):
+        distances = only_column(columns).astype(np.float64)
     check_distances(distances, 0)
     far = distances / distances.sum() if distances.any() else np.full(space.n, 1 / space.n)
     q = 0.5 / space.n + 0.5 * far
