@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from onebatchpam import _core, _distances, _swap
+from onebatchpam import _core, _tiles
 
 
 @pytest.fixture
@@ -31,10 +31,8 @@ def simd_level(request, restored_simd_level):
 @pytest.fixture
 def smallest_tiles(monkeypatch):
     """Cut everything into the smallest tiles there are, one chunk of the swap search each."""
-    for module in (_distances, _swap):
-        for name in ("NATIVE_TILE_WORK", "SCIPY_TILE_WORK", "TILE_ENTRIES"):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, 1)
+    for name in ("NATIVE_TILE_WORK", "SCIPY_TILE_WORK", "TILE_ENTRIES"):
+        monkeypatch.setattr(_tiles, name, 1)
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,9 @@ import pytest
 
 import reference
 from onebatchpam import OneBatchPAM, batch_size, required_batch_size
-from onebatchpam._distances import MatrixSpace, VectorSpace, resolve_metric
+from onebatchpam._distances import MatrixSpace, VectorSpace
 from onebatchpam._init import kmeans_plus_plus, random_medoids
+from onebatchpam._metrics import resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_lightweight_coreset, sample_uniform
 from onebatchpam._weights import BlockScan, debias, nearest_neighbour_weights

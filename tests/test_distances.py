@@ -9,7 +9,7 @@ import pytest
 
 import reference
 from onebatchpam import _core, distance_block
-from onebatchpam._distances import ALIASES, METRIC_NAMES, NATIVE_METRICS
+from onebatchpam._metrics import ALIASES, METRIC_NAMES, NATIVE_METRICS
 
 NATIVE_DTYPES = ("float32", "float64", "uint8")
 CONVERTED_DTYPES = ("int8", "int16", "uint16", "int32", "int64", "bool", "float16", ">f4", ">f8")

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from contract import assert_contract
 from onebatchpam import OneBatchPAM, distance_block, swap_search
-from onebatchpam._distances import NATIVE_METRICS
+from onebatchpam._metrics import NATIVE_METRICS
 from onebatchpam._sampling import VARIANTS
 
 metrics = pytest.mark.parametrize("metric", NATIVE_METRICS)

@@ -12,7 +12,7 @@ import scipy.spatial.distance
 import reference
 from contract import assert_contract
 from onebatchpam import OneBatchPAM, _core, batch_size
-from onebatchpam._distances import NATIVE_METRICS
+from onebatchpam._metrics import NATIVE_METRICS
 from onebatchpam._sampling import VARIANTS
 
 variants = pytest.mark.parametrize("variant", VARIANTS)

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from onebatchpam import OneBatchPAM, _core, _distances, distance_block
-from onebatchpam._distances import NATIVE_METRICS, tile_bounds
+from onebatchpam._metrics import NATIVE_METRICS, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import VARIANTS
+from onebatchpam._tiles import fill_all, tile_bounds
 
 metrics = pytest.mark.parametrize("metric", NATIVE_METRICS)
 variants = pytest.mark.parametrize("variant", VARIANTS)
@@ -106,9 +107,9 @@ class TestTiles:
         assert all(tile.start % _core.SWEEP_CHUNK == 0 for tile in tiles)
 
     def test_the_fixture_makes_several(self, X, smallest_tiles):
-        columns = _distances.VectorSpace(X, _distances.resolve_metric("euclidean"), 1).to_points(np.arange(3))
+        columns = _distances.VectorSpace(X, resolve_metric("euclidean"), 1).to_points(np.arange(3))
         assert len(list(columns.tiles())) == 5
-        filled = _distances.fill_all(columns, np.empty((1100, 3), np.float32), Stages(), "")
+        filled = fill_all(columns, np.empty((1100, 3), np.float32), Stages(), "")
         np.testing.assert_array_equal(filled, distance_block(X, X[:3]))
 
 

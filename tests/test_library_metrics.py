@@ -9,7 +9,7 @@ import sklearn.metrics
 from sklearn.metrics import pairwise_distances
 
 from onebatchpam import OneBatchPAM, distance_block
-from onebatchpam._distances import METRIC_NAMES, SCIPY_METRICS, SKLEARN_METRICS
+from onebatchpam._metrics import METRIC_NAMES, SCIPY_METRICS, SKLEARN_METRICS
 
 BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 N_ROWS = 600  # more than two of the smallest tiles

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from onebatchpam import OneBatchPAM, _distances, _swap
+from onebatchpam import OneBatchPAM, _tiles
 
 N_ROWS, N_FEATURES, BATCH_SIZE = 40_000, 64, 20
 BLOCK_BYTES = 4 * N_ROWS * BATCH_SIZE
@@ -16,8 +16,7 @@ FLOAT_COPY_BYTES = 4 * N_ROWS * N_FEATURES
 
 @pytest.fixture
 def tiles_of_few_entries(monkeypatch):
-    for module in (_distances, _swap):
-        monkeypatch.setattr(module, "TILE_ENTRIES", 50_000)
+    monkeypatch.setattr(_tiles, "TILE_ENTRIES", 50_000)
 
 
 def peak_bytes(work):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onebatchpam import OneBatchPAM, _distances, _progress
+from onebatchpam import OneBatchPAM, _metrics, _progress, _tiles
 
 X = np.random.RandomState(0).rand(2000, 3)
 
@@ -39,8 +39,8 @@ def test_an_interrupt_between_tiles_leaves_nothing_behind(monkeypatch):
             raise KeyboardInterrupt
         out[:] = 1
 
-    monkeypatch.setattr(_distances, "TILE_ENTRIES", 1000)
-    monkeypatch.setattr(_distances._NativeColumns, "fill", interrupted)
+    monkeypatch.setattr(_tiles, "TILE_ENTRIES", 1000)
+    monkeypatch.setattr(_metrics._NativeColumns, "fill", interrupted)
     model = OneBatchPAM(5, batch_size=100)
     before = dict(vars(model))
     with pytest.raises(KeyboardInterrupt):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam._distances import Columns, Space, only_column
+from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
+from onebatchpam._tiles import Columns, only_column
 from onebatchpam._validation import check_distances
 
 

@@ -1,39 +1,79 @@
-"""What every estimator shares: how it takes data, and what it offers once it has its medoids."""
+"""What every estimator shares: how it takes data, the frame of its fit, and what it offers once it has its medoids."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from onebatchpam._assign import Assignment, nearest_medoids
-from onebatchpam._distances import (
-    Columns,
-    MatrixColumns,
-    MatrixSpace,
-    Space,
-    VectorSpace,
-    fill_all,
-    resolve_metric,
-)
+from onebatchpam._assign import Assignment, assign, nearest_medoids
+from onebatchpam._distances import MatrixColumns, MatrixSpace, Space, VectorSpace
+from onebatchpam._metrics import resolve_metric
 from onebatchpam._progress import Stages
-from onebatchpam._validation import check_rows, check_square, resolve_n_jobs
+from onebatchpam._result import Clustering, Selection, warn_if_imperfect
+from onebatchpam._tiles import Columns, fill_all
+from onebatchpam._validation import check_integer, check_n_clusters, check_rows, check_square, resolve_n_jobs
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the k-medoids estimators.
 
-    A subclass has the parameters `metric`, `metric_params` and `n_jobs`; its `fit` opens the data as a `Space` and
-    publishes a `Clustering`.
+    A subclass has at least the parameters named here, and says in `_select` how it chooses the medoids.
     """
 
+    n_clusters: int
     metric: str
     metric_params: dict[str, Any] | None
     n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Choose the medoids and assign all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
+            With ``metric="precomputed"`` a square matrix of dissimilarities.
+        y : ignored
+            For the conventions of scikit-learn.
+        """
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
+        rng = check_random_state(self.random_state)
+        space = self._open_space(X, n_jobs)
+        k = check_n_clusters(self.n_clusters, space.n)
+
+        selection = self._select(space, k, rng, n_jobs, stages)
+        medoids, assignment = assign(space, selection.medoids, stages)
+
+        warn_if_imperfect(selection, assignment)
+        self._remember_input(X, space)
+        Clustering(
+            medoid_indices=medoids,
+            cluster_centers=space.rows(medoids),
+            labels=assignment.labels,
+            inertia=assignment.inertia,
+            n_iter=selection.n_iter,
+            n_swaps=selection.n_swaps,
+            n_distances=space.n_distances,
+            fit_seconds=stages.seconds,
+            attributes=selection.attributes,
+        ).publish(self)
+        return self
+
+    @abstractmethod
+    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
+        """Check the parameters of the subclass, then choose k medoids."""
 
     def _open_space(self, X: ArrayLike, n_jobs: int) -> Space:
         """Check training data."""
@@ -42,7 +82,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
                 raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={self.metric_params!r}")
             return MatrixSpace(check_square(check_rows(X, "X", estimator=self)))
         metric = resolve_metric(self.metric, self.metric_params)
-        rows = check_rows(X, "X", allow_nan=metric.allows_nan, estimator=self)
+        rows = metric.check(X, "X", estimator=self)
         return VectorSpace(rows, metric.fitted(rows), n_jobs)
 
     def _remember_input(self, X: ArrayLike, space: Space) -> None:
@@ -53,8 +93,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _columns(self, X: ArrayLike) -> Columns:
         """Return the dissimilarities of new rows to the medoids."""
         check_is_fitted(self)
-        allow_nan = self._metric is not None and self._metric.allows_nan
-        rows = check_rows(X, "X", allow_nan=allow_nan, estimator=self)
+        check = check_rows if self._metric is None else self._metric.check
+        rows = check(X, "X", estimator=self)
         validate_data(self, X, reset=False, skip_check_array=True)
         if self._metric is None:
             return MatrixColumns(rows, self.medoid_indices_)

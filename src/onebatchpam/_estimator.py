@@ -6,23 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
-from onebatchpam._assign import assign
 from onebatchpam._contract import MedoidEstimator
-from onebatchpam._distances import fill_all
+from onebatchpam._distances import Space
 from onebatchpam._init import initial_medoids
 from onebatchpam._progress import Stages
-from onebatchpam._result import Clustering, warn_if_imperfect
+from onebatchpam._result import Selection
 from onebatchpam._sampling import VARIANTS, resolve_batch_size, sample_batch
 from onebatchpam._swap import search_swaps
-from onebatchpam._validation import (
-    check_choice,
-    check_integer,
-    check_n_clusters,
-    check_not_negative,
-    resolve_n_jobs,
-)
+from onebatchpam._tiles import fill_all
+from onebatchpam._validation import check_choice, check_integer, check_not_negative
 from onebatchpam._weights import BlockScan, weigh
 
 
@@ -143,25 +136,10 @@ class OneBatchPAM(MedoidEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> OneBatchPAM:
-        """Choose the medoids and assign all rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
-            With ``metric="precomputed"`` a square matrix of dissimilarities.
-        y : ignored
-            For the conventions of scikit-learn.
-        """
-        n_jobs = resolve_n_jobs(self.n_jobs)
+    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
         variant = check_choice(self.variant, "variant", VARIANTS)
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         tol = check_not_negative(self.tol, "tol")
-        stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
-        rng = check_random_state(self.random_state)
-        space = self._open_space(X, n_jobs)
-        k = check_n_clusters(self.n_clusters, space.n)
         m = resolve_batch_size(self.batch_size, space.n, k)
 
         start = initial_medoids(self.init, space, k, rng, stages)
@@ -172,21 +150,7 @@ class OneBatchPAM(MedoidEstimator):
         fill_all(columns, block, stages, "distances", see=scan.see)
         weights = weigh(block, batch, variant, scan)
         search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
-        medoids, assignment = assign(space, search.medoids, stages)
 
-        warn_if_imperfect(search, assignment, max_iter)
-        self._remember_input(X, space)
-        Clustering(
-            medoid_indices=medoids,
-            cluster_centers=space.rows(medoids),
-            labels=assignment.labels,
-            inertia=assignment.inertia,
-            batch_indices=batch.indices,
-            batch_weights=weights,
-            batch_inertia=search.loss,
-            n_iter=search.n_iter,
-            n_swaps=search.n_swaps,
-            n_distances=space.n_distances,
-            fit_seconds=stages.seconds,
-        ).publish(self)
-        return self
+        return Selection.of_search(
+            search, batch_indices=batch.indices, batch_weights=weights, batch_inertia=search.loss
+        )

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from onebatchpam._distances import Space, only_column
+from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
+from onebatchpam._tiles import only_column
 from onebatchpam._validation import check_choice, check_distances, check_medoids
 
 INITS = ("random", "k-means++")

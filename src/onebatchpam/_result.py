@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,28 @@ from onebatchpam._swap import SwapResult
 
 
 @dataclass(frozen=True)
+class Selection:
+    """The medoids that an algorithm chose, and how it came to them."""
+
+    medoids: NDArray[np.int64]
+    n_iter: int = 0
+    n_swaps: int = 0
+    advice: str | None = None  # what to do if the algorithm was stopped before its end
+    attributes: dict[str, Any] = field(default_factory=dict)  # fitted attributes that only this algorithm has
+
+    @classmethod
+    def of_search(cls, search: SwapResult, **attributes: Any) -> Selection:
+        """Return the outcome of a swap search."""
+        advice = None if search.converged else _MORE_PASSES.format(search.n_iter)
+        return cls(search.medoids, search.n_iter, search.n_swaps, advice, attributes)
+
+
+_MORE_PASSES = (
+    "the swap search was stopped after max_iter={} passes while swaps still improved the loss; increase max_iter"
+)
+
+
+@dataclass(frozen=True)
 class Clustering:
     """A finished fit: each field becomes the fitted attribute of the same name with an underscore."""
 
@@ -22,30 +44,24 @@ class Clustering:
     cluster_centers: NDArray[Any] | None
     labels: NDArray[np.int32]
     inertia: float
-    batch_indices: NDArray[np.int64]
-    batch_weights: NDArray[np.float64]
-    batch_inertia: float
     n_iter: int
     n_swaps: int
     n_distances: int
     fit_seconds: dict[str, float]
+    attributes: dict[str, Any]
 
     def publish(self, estimator: object) -> None:
         """Set the fitted attributes, all of them or none."""
-        for each in fields(self):
-            setattr(estimator, f"{each.name}_", getattr(self, each.name))
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name, value in {**found.pop("attributes"), **found}.items():
+            setattr(estimator, f"{name}_", value)
 
 
-def warn_if_imperfect(search: SwapResult, assignment: Assignment, max_iter: int) -> None:
+def warn_if_imperfect(selection: Selection, assignment: Assignment) -> None:
     """Say what a user would not see from the medoids alone."""
-    if not search.converged:
-        warnings.warn(
-            f"the swap search was stopped after max_iter={max_iter} passes while swaps still improved the loss; "
-            "increase max_iter",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    n_found, k = len(np.unique(assignment.labels)), len(search.medoids)
+    if selection.advice is not None:
+        warnings.warn(selection.advice, ConvergenceWarning, stacklevel=3)
+    n_found, k = len(np.unique(assignment.labels)), len(selection.medoids)
     if n_found < k:
         warnings.warn(
             f"found {n_found} distinct clusters instead of n_clusters={k}: there are fewer distinct rows, or a medoid "

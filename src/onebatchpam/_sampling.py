@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from onebatchpam._distances import Space, VectorSpace, compute_dtype, only_column
+from onebatchpam._distances import Space, VectorSpace
+from onebatchpam._metrics import compute_dtype
 from onebatchpam._progress import Stages
+from onebatchpam._tiles import only_column
 from onebatchpam._validation import check_distances, check_integer, check_not_negative
 
 # The excess over FasterPAM grows like k / m: a batch of fewer points per medoid than this estimates little.

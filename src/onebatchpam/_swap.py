@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
-from onebatchpam import _core
-from onebatchpam._distances import TILE_ENTRIES, tile_bounds
+from onebatchpam import _core, _tiles
 from onebatchpam._init import random_medoids
 from onebatchpam._progress import Stages
+from onebatchpam._tiles import tile_bounds
 from onebatchpam._validation import (
     check_integer,
     check_medoids,
@@ -69,7 +69,7 @@ def search_swaps(
         n_iter = 0
         while n_iter < max_iter and not search.converged:
             n_iter += 1
-            for rows in tile_bounds(len(block), TILE_ENTRIES // block.shape[1]):
+            for rows in tile_bounds(len(block), _tiles.TILE_ENTRIES // block.shape[1]):
                 search.sweep(block[rows], rows.start, n_jobs)
                 bar.set_postfix(passes=n_iter, swaps=search.n_swaps, refresh=False)
                 bar.update(rows.stop - rows.start)
@@ -150,6 +150,6 @@ def swap_search(
     else:
         medoids = check_medoids(init, k, n, "init")
     scan = BlockScan(m, threads)
-    for rows in tile_bounds(n, TILE_ENTRIES // m):
+    for rows in tile_bounds(n, _tiles.TILE_ENTRIES // m):
         scan.see(entries[rows], rows.start)
     return search_swaps(entries, medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages())

@@ -1,0 +1,65 @@
+"""Dissimilarities a tile of rows at a time, so that callers decide what is kept."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebatchpam import _core
+from onebatchpam._progress import Stages
+
+# A tile is at most this many feature comparisons, a fraction of a second for one thread, so that Ctrl-C and the
+# progress bar are answered between tiles; and at most this many entries, of the block and of X, so that it stays small
+# beside both and is still in the cache for who looks at it next.
+NATIVE_TILE_WORK = 4_000_000_000
+SCIPY_TILE_WORK = 100_000_000
+TILE_ENTRIES = 2_000_000
+
+
+def tile_bounds(n: int, tile_rows: int) -> Iterator[slice]:
+    """Cut n rows into consecutive tiles, at multiples of what the swap search evaluates together."""
+    step = max(1, tile_rows // _core.SWEEP_CHUNK) * _core.SWEEP_CHUNK
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+class Columns(ABC):
+    """Dissimilarities of n rows to a fixed set of points: the columns of a block."""
+
+    n_rows: int
+    n_columns: int
+    dtype: np.dtype[Any]
+    tile_rows: int
+
+    @abstractmethod
+    def fill(self, rows: slice, out: NDArray[Any]) -> None:
+        """Write the dissimilarities of these rows to `out` of shape (rows, n_columns)."""
+
+    def tiles(self) -> Iterator[slice]:
+        """Return the ranges in which to fill all rows."""
+        return tile_bounds(self.n_rows, self.tile_rows)
+
+
+def fill_all(
+    columns: Columns,
+    out: NDArray[Any],
+    stages: Stages,
+    name: str,
+    see: Callable[[NDArray[Any], int], None] | None = None,
+) -> NDArray[Any]:
+    """Fill `out` of shape (n_rows, n_columns), tile by tile; `see` gets each with its first row, still in the cache."""
+    with stages.stage(name, total=columns.n_rows) as bar:
+        for rows in columns.tiles():
+            columns.fill(rows, out[rows])
+            if see is not None:
+                see(out[rows], rows.start)
+            bar.update(rows.stop - rows.start)
+    return out
+
+
+def only_column(columns: Columns) -> NDArray[Any]:
+    """Return the dissimilarities of all rows to a single point, of shape (n_rows,)."""
+    return fill_all(columns, np.empty((columns.n_rows, 1), columns.dtype), Stages(), "distances")[:, 0]
