@@ -62,7 +62,9 @@ class Contestant:
 def fit_ours(X: NDArray[Any], case: Case, m: int, seed: int) -> tuple[NDArray[np.int64], dict[str, float]]:
     from onebatchpam import OneBatchPAM
 
-    model = OneBatchPAM(case.k, metric=case.metric, batch_size=m, n_jobs=-1, random_state=seed).fit(X)
+    model = OneBatchPAM(
+        case.k, metric=case.metric, batch_size=m, variant="nniw", refine=0, n_jobs=-1, random_state=seed
+    ).fit(X)
     return model.medoid_indices_, model.fit_seconds_
 
 

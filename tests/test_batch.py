@@ -130,13 +130,16 @@ class TestLightweightCoreset:
 class TestWeights:
     def test_nearest_neighbour_weights(self):
         block = np.random.RandomState(0).randint(0, 6, (200, 12)).astype(np.float32)
-        scan = BlockScan(12, n_jobs=2)
-        for first in (0, 70):
-            scan.see(block[first : first + 70 + 2 * first], first)
+        scan = BlockScan(200, n_jobs=2)
+        for columns in (slice(0, 5), slice(5, 12)):
+            for first in (0, 70):
+                scan.see(block[first : first + 70 + 2 * first, columns], first, columns.start)
         nearest, largest = reference.scan_block(block)
-        np.testing.assert_array_equal(scan.counts, np.bincount(nearest, minlength=12))
+        np.testing.assert_array_equal(scan.nearest, nearest)
+        np.testing.assert_array_equal(scan.distances, block.min(axis=1))
+        np.testing.assert_array_equal(scan.counts(12), np.bincount(nearest, minlength=12))
         assert scan.largest == largest
-        weights = nearest_neighbour_weights(scan.counts)
+        weights = nearest_neighbour_weights(scan.counts(12))
         np.testing.assert_allclose(weights, reference.nearest_neighbour_weights(nearest, 12))
         assert weights.mean() == pytest.approx(1)
 
@@ -151,7 +154,9 @@ class TestWeights:
         block = np.ones((5, 3), dtype=np.float32)
         block[2, 1] = np.nan
         with pytest.raises(ValueError, match="row 12, column 1 of the block is nan"):
-            BlockScan(3, n_jobs=1).see(block, 10)
+            BlockScan(15, n_jobs=1).see(block, 10)
+        with pytest.raises(ValueError, match="row 2, column 8 of the block is nan"):
+            BlockScan(5, n_jobs=1).see(block, 0, first_column=7)
 
 
 class TestFirstMedoids:

@@ -76,7 +76,7 @@ void fill(const PackedColumns& self, Matrix<T> rows, Block<Out> out, int n_threa
 void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,
                  Array<double> weights, double tol) {
     const std::size_t k = medoids.shape(0), m = weights.shape(0);
-    require(k >= 2, "a swap search needs at least two medoids");
+    require(k >= 1, "a swap search needs a medoid");
     require(medoid_rows.shape(0) == k && medoid_rows.shape(1) == m, "medoid_rows must be medoids x batch points");
     for (std::size_t i = 0; i < k; ++i)
         require(medoids.data()[i] >= 0 && static_cast<std::size_t>(medoids.data()[i]) < n_candidates,
@@ -98,6 +98,12 @@ void best_swaps(const SwapSearch& self, Block<const float> rows, ArrayOut<double
             "gains and slots must have an entry for each row");
     require(n_threads >= 1, "n_threads must be at least 1");
     self.best_swaps(view_of(rows), gains.data(), slots.data(), n_threads);
+}
+
+// An array that shows a vector of its owner.
+template <class T>
+nb::ndarray<nb::numpy, const T, nb::ndim<1>> array_of(const std::vector<T>& values, nb::handle owner) {
+    return {values.data(), {values.size()}, owner};
 }
 
 std::pair<float, bool> scan(Block<const float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
@@ -138,6 +144,9 @@ NB_MODULE(_core, module) {
         .def("best_swaps", best_swaps, "rows"_a.noconvert(), "gains"_a.noconvert(), "slots"_a.noconvert(),
              "n_threads"_a, release())
         .def_prop_ro("converged", &SwapSearch::converged)
+        .def_prop_ro("nearest", [](nb::handle self) { return array_of(nb::cast<SwapSearch&>(self).nearest(), self); })
+        .def_prop_ro("second_distances",
+                     [](nb::handle self) { return array_of(nb::cast<SwapSearch&>(self).second_distances(), self); })
         .def_prop_ro("loss", &SwapSearch::loss)
         .def_prop_ro("medoids", [](const SwapSearch& self) { return self.medoids(); })
         .def_prop_ro("n_swaps", &SwapSearch::n_swaps);

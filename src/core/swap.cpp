@@ -92,6 +92,8 @@ void SwapSearch::best_swaps(const BlockView& rows, double* gains, std::int32_t* 
 }
 
 Swap SwapSearch::evaluate(const float* row, double* gains) const {
+    if (medoids_.size() == 1)  // no second medoid to fall back to
+        return {loss_ - kernels().weighted_sum(row, weights_.data(), m()), 0};
     const SwapView view{weights_.size(), medoids_.size(), d1_.data(),           d2_.data(),
                         near_.data(),    weights_.data(), removal_gains_.data()};
     return kernels().evaluate_swap(view, row, gains);
@@ -134,13 +136,16 @@ void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float*
 // From scratch after every swap: O(m), and no rounding errors pile up. A gain within the rounding error of the sums
 // that it is a difference of is no gain: beyond it every swap lowers the loss.
 void SwapSearch::sum_up() {
-    std::fill(removal_gains_.begin(), removal_gains_.end(), 0.0);
-    for (std::size_t j = 0; j < m(); ++j)
-        removal_gains_[static_cast<std::size_t>(near_[j])] +=
-            weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
     loss_ = kernels().weighted_sum(d1_.data(), weights_.data(), m());
-    const double second_loss = kernels().weighted_sum(d2_.data(), weights_.data(), m());
-    const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon() * second_loss;
+    double largest_term = loss_;
+    if (medoids_.size() > 1) {
+        std::fill(removal_gains_.begin(), removal_gains_.end(), 0.0);
+        for (std::size_t j = 0; j < m(); ++j)
+            removal_gains_[static_cast<std::size_t>(near_[j])] +=
+                weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
+        largest_term = kernels().weighted_sum(d2_.data(), weights_.data(), m());
+    }
+    const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon() * largest_term;
     least_gain_ = std::max(tolerance_ * loss_, rounding);
 }
 

@@ -18,7 +18,7 @@ public:
     static constexpr std::size_t chunk_size = 256;
 
     // n_candidates  rows of the whole block
-    // medoids       IN  k >= 2 candidate indices, distinct
+    // medoids       IN  k >= 1 candidate indices, distinct
     // medoid_rows   IN  k x m, their rows of the block
     // weights       IN  m
     // tolerance     a swap must lower the loss by more than this fraction of it
@@ -39,6 +39,8 @@ public:
     bool converged() const { return n_idle_ >= n_candidates_; }
     const std::vector<std::int64_t>& medoids() const { return medoids_; }
     double loss() const { return loss_; }
+    const std::vector<std::int32_t>& nearest() const { return near_; }
+    const std::vector<float>& second_distances() const { return d2_; }  // infinite if there is one medoid
     std::size_t n_swaps() const { return n_swaps_; }
     std::size_t m() const { return weights_.size(); }
     std::size_t n_candidates() const { return n_candidates_; }

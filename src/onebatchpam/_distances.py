@@ -61,6 +61,20 @@ class _CountedColumns(Columns):
         self._space.n_distances += out.size
 
 
+class RowsAt:
+    """Some rows of X in any order, copied a tile at a time."""
+
+    def __init__(self, X: NDArray[Any], indices: Indices) -> None:
+        self.shape, self.dtype = (len(indices), *X.shape[1:]), X.dtype
+        self._X, self._indices = X, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        return self._X[self._indices[rows]]
+
+
 class VectorSpace(Space):
     """Rows of features with a metric, for which d(a, b) = d(b, a)."""
 
@@ -72,7 +86,7 @@ class VectorSpace(Space):
         self._n_jobs = n_jobs
 
     def _candidate_rows(self, columns: Indices, rows: Indices | None) -> Columns:
-        return self.metric.to(self.X[columns], self.X if rows is None else self.X[rows], self._n_jobs)
+        return self.metric.to(self.X[columns], self.X if rows is None else RowsAt(self.X, rows), self._n_jobs)
 
     _point_rows = _candidate_rows
 

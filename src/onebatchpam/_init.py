@@ -11,7 +11,7 @@ from sklearn.utils.random import sample_without_replacement
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import only_column
-from onebatchpam._validation import check_choice, check_distances, check_medoids
+from onebatchpam._validation import check_choice, check_distances, check_integer, check_medoids
 
 INITS = ("random", "k-means++")
 
@@ -24,6 +24,14 @@ def initial_medoids(init: Any, space: Space, k: int, rng: np.random.RandomState,
         return random_medoids(space.n, k, rng)
     with stages.stage("initial medoids", total=k, unit=" medoids") as bar:
         return kmeans_plus_plus(space, k, rng, bar.update)
+
+
+def check_n_init(n_init: Any, init: Any) -> int:
+    """Return the number of starts."""
+    n_starts = check_integer(n_init, "n_init", at_least=1)
+    if n_starts > 1 and not isinstance(init, str):
+        raise ValueError(f"n_init={n_starts} with given medoids as init would repeat one start: expected n_init=1")
+    return n_starts
 
 
 def random_medoids(n: int, k: int, rng: np.random.RandomState) -> NDArray[np.int64]:

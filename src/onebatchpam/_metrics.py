@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.spatial.distance
@@ -35,6 +35,16 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
+class Rows(Protocol):
+    """Rows to be compared: an array, or what gives its tiles."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]: ...
+
+
 class Metric(ABC):
     """A dissimilarity between rows of features."""
 
@@ -49,7 +59,7 @@ class Metric(ABC):
         return self
 
     @abstractmethod
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+    def to(self, points: NDArray[Any], X: Rows, n_jobs: int) -> Columns:
         """Compare the rows of X with these points."""
 
 
@@ -59,13 +69,13 @@ class NativeMetric(Metric):
 
     name: str
 
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+    def to(self, points: NDArray[Any], X: Rows, n_jobs: int) -> Columns:
         return _NativeColumns(self.name, points, X, n_jobs)
 
 
 class _NativeColumns(Columns):
-    def __init__(self, name: str, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> None:
-        self.n_rows, self.n_columns = len(X), len(points)
+    def __init__(self, name: str, points: NDArray[Any], X: Rows, n_jobs: int) -> None:
+        self.n_rows, self.n_columns = X.shape[0], len(points)
         self._row_dtype = compute_dtype(points.dtype, X.dtype)
         self.dtype = output_dtype(self._row_dtype)
         self.tile_rows = min(_tiles.NATIVE_TILE_WORK // points.size, _tiles.TILE_ENTRIES // max(points.shape))
@@ -98,7 +108,7 @@ class LibraryMetric(Metric):
     def _with(self, **params: Any) -> LibraryMetric:
         return LibraryMetric(self.name, self.library, self.allows_nan, {**self.params, **params})
 
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+    def to(self, points: NDArray[Any], X: Rows, n_jobs: int) -> Columns:
         return _LibraryColumns(self, points, X, n_jobs)
 
     def compare(self, rows: NDArray[Any], points: NDArray[Any]) -> NDArray[Any]:
@@ -136,8 +146,8 @@ def inverse_covariance(X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 class _LibraryColumns(Columns):
-    def __init__(self, metric: LibraryMetric, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> None:
-        self.n_rows, self.n_columns = len(X), len(points)
+    def __init__(self, metric: LibraryMetric, points: NDArray[Any], X: Rows, n_jobs: int) -> None:
+        self.n_rows, self.n_columns = X.shape[0], len(points)
         self.dtype = output_dtype(compute_dtype(points.dtype, X.dtype))
         self.tile_rows = min(_tiles.SCIPY_TILE_WORK // points.size, _tiles.TILE_ENTRIES // max(points.shape))
         self._metric, self._points, self._X, self._n_jobs = metric, points, X, n_jobs

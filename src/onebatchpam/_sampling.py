@@ -19,6 +19,8 @@ from onebatchpam._validation import check_distances, check_integer, check_not_ne
 
 # The excess over FasterPAM grows like k / m: a batch of fewer points per medoid than this estimates little.
 BATCH_POINTS_PER_MEDOID = 10
+# Half of a progressive batch is drawn uniformly, the other half in this many rounds.
+PROGRESSIVE_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -107,16 +109,53 @@ def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, de
     return math.ceil(4 * (diameter / gap) ** 2 * math.log(2 * n_swaps * n / delta))
 
 
-VARIANTS = ("nniw", "debias", "unif", "lwcs")
+VARIANTS = ("progressive", "nniw", "debias", "unif", "lwcs")
+
+
+def round_sizes(variant: str, m: int, n: int) -> list[int]:
+    """Return how many batch points to draw at once: all of them unless the batch is progressive."""
+    if variant != "progressive" or m == n:
+        return [m]
+    first = m - m // 2
+    cuts = first + np.arange(PROGRESSIVE_ROUNDS + 1) * (m - first) // PROGRESSIVE_ROUNDS
+    return [first, *(size for size in np.diff(cuts).tolist() if size)]
 
 
 def sample_batch(space: Space, m: int, variant: str, rng: np.random.RandomState, stages: Stages) -> Batch:
-    """Draw the batch as the variant says; all rows, in order, when m = n."""
+    """Draw the batch, or the first points of a progressive one, as the variant says; all rows, in order, when m = n."""
     if m == space.n:
         return Batch.unweighted(np.arange(space.n))
     if variant == "lwcs":
         return sample_lightweight_coreset(space, m, rng, stages)
     return sample_uniform(space.n, m, rng)
+
+
+def extend_batch(batch: Batch, size: int, distances: NDArray[np.float32], rng: np.random.RandomState) -> Batch:
+    """Add rows drawn with probability proportional to their distance to the batch so far.
+
+    Far small groups, which a uniform batch passes over, are drawn sooner or later.
+    """
+    odds = distances.astype(np.float64)
+    odds[batch.indices] = 0
+    drawn = sample_by_odds(odds, size, rng, exclude=batch.indices)
+    return Batch.unweighted(np.concatenate([batch.indices, drawn]))
+
+
+def sample_by_odds(
+    odds: NDArray[np.float64], size: int, rng: np.random.RandomState, exclude: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Draw rows without replacement, one after the other with probability proportional to what is left of the odds.
+
+    An exponential clock of this rate for each row; the first to ring are drawn. Rows without odds come last, those to
+    exclude never.
+    """
+    with np.errstate(divide="ignore"):
+        clocks = rng.standard_exponential(len(odds)) / odds
+    never_rings = np.flatnonzero(np.isinf(clocks))
+    clocks[never_rings] = np.finfo(np.float64).max * rng.random_sample(len(never_rings))
+    clocks[exclude] = np.inf
+    first = np.argpartition(clocks, size - 1)[:size]
+    return np.sort(first).astype(np.int64)
 
 
 def sample_uniform(n: int, m: int, rng: np.random.RandomState) -> Batch:
