@@ -48,6 +48,18 @@ void centre_rows(const float* rows, std::size_t n_rows, const std::vector<float>
     }
 }
 
+// The mean of the rows; zero if most of their values are, because then they lie around zero already and the kernels
+// skip what is zero.
+std::vector<float> centre_of(const std::vector<float>& rows, std::size_t n_units) {
+    std::vector<float> centre(n_units);
+    const auto n_zeros = static_cast<std::size_t>(std::count(rows.begin(), rows.end(), 0.0f));
+    if (2 * n_zeros > rows.size()) return centre;
+    std::vector<double> sums(n_units);
+    for (std::size_t i = 0; i < rows.size(); ++i) sums[i % n_units] += rows[i];
+    for (std::size_t u = 0; u < n_units; ++u) centre[u] = static_cast<float>(sums[u] * n_units / rows.size());
+    return centre;
+}
+
 // The squared length of each row of 16-bit integers.
 void square_rows(const void* units, std::size_t n_rows, std::size_t n_units, std::uint32_t* squares) {
     const auto* value = static_cast<const std::uint16_t*>(units);
@@ -90,9 +102,7 @@ void PackedColumns::centre_columns(std::vector<unsigned char>& units) {
     const std::size_t n_units = packing_.n_units();
     columns_.resize(n_columns_ * n_units);
     std::memcpy(columns_.data(), units.data(), units.size());
-    std::vector<double> sums(n_units);
-    for (std::size_t i = 0; i < columns_.size(); ++i) sums[i % n_units] += columns_[i];
-    for (const double sum : sums) centre_.push_back(static_cast<float>(sum / static_cast<double>(n_columns_)));
+    centre_ = centre_of(columns_, n_units);
     column_squares_.resize(n_columns_);
     std::vector<float> centred(columns_.size());
     centre_rows(columns_.data(), n_columns_, centre_, *level_, centred.data(), column_squares_.data());
@@ -134,12 +144,16 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, std::si
 // Lets the tile compute dot products instead; the bases are then added to the squared lengths of the rows.
 void PackedColumns::prepare_products(Tile& tile, Scratch& scratch) const {
     static const std::vector<std::uint32_t> zeros(max_tile_rows);  // also as floats
+    scratch.live_units.resize(tile.n_rows * tile.n_units);
+    scratch.live_ends.resize(tile.n_rows * tile.n_units);
+    scratch.live_values.resize(tile.n_rows * tile.n_units * packing_.unit_bytes());
+    const LiveUnits live{scratch.live_units.data(), scratch.live_values.data(), scratch.live_ends.data()};
     if (way_ == Way::pair_products) {
         const auto* bases = static_cast<const std::uint32_t*>(tile.bases);
         scratch.pair_squares.resize(tile.n_rows);
         square_rows(tile.rows, tile.n_rows, tile.n_units, scratch.pair_squares.data());
         for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.pair_squares[i] += bases[i];
-        tile.products = {scratch.pair_squares.data(), pair_squares_.data(), nullptr, nullptr, nullptr};
+        tile.products = {scratch.pair_squares.data(), pair_squares_.data(), nullptr, nullptr, nullptr, live};
     } else {
         const auto* rows = static_cast<const float*>(tile.rows);
         const auto* bases = static_cast<const float*>(tile.bases);
@@ -148,7 +162,7 @@ void PackedColumns::prepare_products(Tile& tile, Scratch& scratch) const {
         centre_rows(rows, tile.n_rows, centre_, *level_, scratch.centred.data(), scratch.row_squares.data());
         for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.row_squares[i] += bases[i];
         tile.rows = scratch.centred.data();
-        tile.products = {scratch.row_squares.data(), column_squares_.data(), rows, columns_.data(), bases};
+        tile.products = {scratch.row_squares.data(), column_squares_.data(), rows, columns_.data(), bases, live};
     }
     tile.bases = zeros.data();
 }

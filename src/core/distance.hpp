@@ -31,6 +31,8 @@ private:
         std::vector<unsigned char> units, bases;
         std::vector<float> centred, row_squares;
         std::vector<std::uint32_t> pair_squares;
+        std::vector<std::uint32_t> live_units, live_ends;
+        std::vector<unsigned char> live_values;
     };
 
     enum class Way { differences, float_products, pair_products };

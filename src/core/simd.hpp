@@ -12,12 +12,21 @@ namespace obp {
 // What is done to an accumulated sum or maximum before it is stored.
 enum class Finish { none, square_root, half };
 
+// The units in which not all rows of a group are zero, with their values: nothing else adds to a dot product. Scratch
+// of the kernel, for each group of rows after the other.
+struct LiveUnits {
+    std::uint32_t* units;  // groups x n_units
+    void* values;          // n_rows x n_units
+    std::uint32_t* ends;   // groups x n_units: where each run of units that are summed together ends
+};
+
 // What it takes to make squared distances of dot products.
 struct Products {
     const void *row_squares, *column_squares;  // IN  squared lengths, those of the rows with the bases; of type unit
     // For floats, whose dot products are of centred rows and columns:
     const float *rows, *columns;  // IN  as they are, not centred; row after row
     const float* bases;           // IN  n_rows: what is to be added to squared differences
+    LiveUnits live;
 };
 
 // A tile of dissimilarities between packed rows and packed columns. Both are made of units: one float, one
