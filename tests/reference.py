@@ -34,6 +34,32 @@ def _cosine(X, Y):
     return np.where(both_zero, 0.0, 1 - cosines)
 
 
+def gower(a, b, ranges, weights):
+    """Return Gower's dissimilarity of two rows, 1 if there is no column in which both have a value.
+
+    A value is None where it is missing; the range is None where values are compared by equality.
+    """
+    total = weight = 0.0
+    for x, y, extent, w in zip(a, b, ranges, weights, strict=True):
+        if x is None or y is None:
+            continue
+        weight += w
+        if extent is None:
+            total += w * (x != y)
+        elif extent > 0:
+            total += w * min(1.0, abs(x - y) / extent)
+    return total / weight if weight else 1.0
+
+
+def gower_ranges(rows, numeric):
+    """Return the range of every numeric column, None for the others."""
+    known = [[value for value in column if value is not None] for column in zip(*rows, strict=True)]
+    return [
+        max(values, default=0) - min(values, default=0) if is_numeric else None
+        for values, is_numeric in zip(known, numeric, strict=True)
+    ]
+
+
 def batch_size(n, k):
     """Return 100 ln(k n), but at least ten points per medoid and at most all rows."""
     return min(n, max(math.ceil(100 * math.log(k * n)), 10 * k))

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "distance.hpp"
+#include "gower.hpp"
 #include "swap.hpp"
 
 namespace nb = nanobind;
@@ -55,6 +56,19 @@ void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metr
 template <class T, class Out>
 void fill(const PackedColumns& self, Matrix<T> rows, MatrixOut<Out> out, int n_threads) {
     require(source_of<T>() == self.source(), "rows must be of the type of the packed points");
+    require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
+    require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    self.fill(rows.data(), rows.shape(0), out.data(), n_threads);
+}
+
+void init_gower(GowerColumns* self, Matrix<float> points, Array<float> weights) {
+    require(points.shape(0) > 0 && points.shape(1) > 0, "points must not be empty");
+    require(weights.shape(0) == points.shape(1), "weights must have an entry for each feature");
+    new (self) GowerColumns(points.data(), points.shape(0), points.shape(1), weights.data());
+}
+
+void fill_gower(const GowerColumns& self, Matrix<float> rows, MatrixOut<float> out, int n_threads) {
     require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
     require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
@@ -109,6 +123,11 @@ NB_MODULE(_core, module) {
         .def("fill", fill<double, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<double, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<std::uint8_t, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
+
+    nb::class_<GowerColumns>(module, "GowerColumns",
+                             "Points to which the Gower dissimilarities of many rows are wanted.")
+        .def("__init__", init_gower, "points"_a.noconvert(), "weights"_a.noconvert())
+        .def("fill", fill_gower, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
 
     nb::class_<SwapSearch>(module, "SwapSearch", "Eager swap search over a block that is shown tile by tile.")
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),

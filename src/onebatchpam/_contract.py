@@ -98,7 +98,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         validate_data(self, X, reset=False, skip_check_array=True)
         if self._metric is None:
             return MatrixColumns(rows, self.medoid_indices_)
-        return self._metric.to(self.cluster_centers_, rows, resolve_n_jobs(self.n_jobs))
+        medoids = self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self)
+        return self._metric.to(medoids, rows, resolve_n_jobs(self.n_jobs))
 
     def _assign_new(self, X: ArrayLike) -> Assignment:
         return nearest_medoids(self._columns(X), Stages())
@@ -154,6 +155,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric == "nan_euclidean"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric in ("nan_euclidean", "gower")
+        tags.input_tags.categorical = isinstance(self.metric, str) and self.metric == "gower"
+        tags.transformer_tags.preserves_dtype = ["float32"] if tags.input_tags.categorical else ["float64", "float32"]
         return tags

@@ -59,6 +59,21 @@ class PackedColumns:
         n_threads: int,
     ) -> None: ...
 
+class GowerColumns:
+    """Points to which the Gower dissimilarities of many rows are wanted."""
+
+    def __init__(
+        self,
+        points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+
 class SwapSearch:
     """Eager swap search over a block that is shown tile by tile."""
 

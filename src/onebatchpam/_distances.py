@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
-from onebatchpam._metrics import Metric, compute_dtype, output_dtype, resolve_metric
+from onebatchpam._metrics import Metric, Rows, compute_dtype, output_dtype, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Columns, fill_all
 from onebatchpam._validation import resolve_n_jobs
@@ -44,8 +44,8 @@ class Space(ABC):
     def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns: ...
 
     @abstractmethod
-    def rows(self, indices: Indices) -> NDArray[Any] | None:
-        """Return these rows of features; None if there are none."""
+    def rows(self, indices: Indices) -> Any:
+        """Return these rows as the user gave them; None if there are no rows of features."""
 
 
 class _CountedColumns(Columns):
@@ -64,7 +64,7 @@ class _CountedColumns(Columns):
 class VectorSpace(Space):
     """Rows of features with a metric, for which d(a, b) = d(b, a)."""
 
-    def __init__(self, X: NDArray[Any], metric: Metric, n_jobs: int) -> None:
+    def __init__(self, X: Rows, metric: Metric, n_jobs: int) -> None:
         super().__init__()
         self.n = X.shape[0]
         self.X = X
@@ -76,10 +76,10 @@ class VectorSpace(Space):
 
     _point_rows = _candidate_rows
 
-    def rows(self, indices: Indices) -> NDArray[Any]:
-        return self.X[indices]
+    def rows(self, indices: Indices) -> Any:
+        return self.metric.as_given(self.X[indices])
 
-    def to_rows(self, points: NDArray[Any]) -> Columns:
+    def to_rows(self, points: Rows) -> Columns:
         """Return d(every row, these rows of features)."""
         return _CountedColumns(self.metric.to(points, self.X, self._n_jobs), self)
 
@@ -139,10 +139,11 @@ def distance_block(
         Columns of the block.
     metric : str, default="euclidean"
         ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` run in native code;
-        every other name of scipy and scikit-learn is computed by them.
+        every other name of scipy and scikit-learn is computed by them; ``"gower"`` compares rows of tables.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. The variances of ``"seuclidean"``
-        and the covariance of ``"mahalanobis"`` are those of X unless given here.
+        and the covariance of ``"mahalanobis"`` are those of X unless given here; the ranges of ``"gower"`` are those
+        of X.
     n_jobs : int, default=None
         Number of threads: None means 1, -1 all processors.
     out : ndarray of shape (n, m), C-contiguous, default=None
@@ -161,17 +162,20 @@ def distance_block(
            [7.]])
     """
     resolved = resolve_metric(metric, metric_params)
-    X, Y = resolved.check(X, "X"), resolved.check(Y, "Y")
-    if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features and Y has {Y.shape[1]}: expected the same number")
-    columns = resolved.fitted(X).to(Y, X, resolve_n_jobs(n_jobs))
+    rows = resolved.check(X, "X")
+    fitted = resolved.fitted(rows)
+    points = fitted.check(Y, "Y")
+    if rows.shape[1] != points.shape[1]:
+        raise ValueError(f"X has {rows.shape[1]} features and Y has {points.shape[1]}: expected the same number")
+    columns = fitted.to(points, rows, resolve_n_jobs(n_jobs))
+    shape = columns.n_rows, columns.n_columns
     if out is None:
-        out = np.empty((len(X), len(Y)), dtype=columns.dtype)
+        out = np.empty(shape, dtype=columns.dtype)
     elif not isinstance(out, np.ndarray):
         raise ValueError(f"out is of type {type(out).__name__}: expected an array")
-    elif out.shape != (len(X), len(Y)) or out.dtype not in (np.float32, columns.dtype) or not out.flags.carray:
+    elif out.shape != shape or out.dtype not in (np.float32, columns.dtype) or not out.flags.carray:
         raise ValueError(
             f"out has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "
-            f"expected a writeable C-contiguous {columns.dtype} array of shape {(len(X), len(Y))}"
+            f"expected a writeable C-contiguous {columns.dtype} array of shape {shape}"
         )
     return fill_all(columns, out, Stages(), "distances")

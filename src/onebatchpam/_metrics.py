@@ -6,6 +6,7 @@ metrics, scipy and scikit-learn the others; nothing outside this module asks whi
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,22 +36,43 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
+Rows = Any  # what a metric compares: something with a shape that an array of indices can index
+
+
 class Metric(ABC):
     """A dissimilarity between rows of features."""
 
     allows_nan = False
 
-    def check(self, X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
-        """Return X as rows that this metric can compare: something with a shape that an array of indices can index."""
+    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
+        """Return X as rows that this metric can compare."""
         return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
 
-    def fitted(self, X: NDArray[Any]) -> Metric:
+    def fitted(self, X: Rows) -> Metric:
         """Return the metric with what it takes from the data, such as variances."""
         return self
 
     @abstractmethod
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+    def to(self, points: Rows, X: Rows, n_jobs: int) -> Columns:
         """Compare the rows of X with these points."""
+
+    def as_given(self, rows: Rows) -> Any:
+        """Return rows in the form in which users see them; `check` of it gives the rows again."""
+        return rows
+
+    def mean(self, rows: Rows) -> Rows:
+        """Return the mean of the rows as a single row."""
+        mean = mean_of_features(rows, skip_nan=self.allows_nan)
+        return mean.astype(compute_dtype(rows.dtype, np.dtype(np.float32)))
+
+
+def mean_of_features(X: NDArray[Any], *, skip_nan: bool) -> NDArray[np.float64]:
+    """Return the mean as an array of one row."""
+    if not skip_nan:
+        return np.mean(X, axis=0, dtype=np.float64, keepdims=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)  # a feature that no row has
+        return np.nanmean(X, axis=0, dtype=np.float64, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -172,13 +194,24 @@ SCIPY_METRICS = (
 )
 SKLEARN_METRICS = ("haversine", "nan_euclidean")
 ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "chebychev": "chebyshev"}
-METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS)
+METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS, "gower")
+
+
+def _gower(params: Mapping[str, Any] | None) -> Metric:
+    from onebatchpam._gower import Gower  # which builds on this module
+
+    try:
+        return Gower.with_params(**(params or {}))
+    except TypeError as error:
+        raise ValueError(f"metric='gower' with metric_params={params!r}: {error}") from error
 
 
 def resolve_metric(name: str, params: Mapping[str, Any] | None = None) -> Metric:
     """Look up a metric by name."""
     if not isinstance(name, str) or name not in METRIC_NAMES:
         raise ValueError(f"metric={name!r} is not known: expected 'precomputed' or one of {sorted(METRIC_NAMES)}")
+    if name == "gower":
+        return _gower(params)
     canonical = ALIASES.get(name, name)
     if canonical in NATIVE_METRICS:
         if params:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "distance.hpp"
+#include "gower.hpp"
 #include "parallel.hpp"
 #include "swap.hpp"
 
@@ -86,6 +87,34 @@ void test_distances(const char* level) {
                         }
                     check(worst <= 1e-5 * scale, "distances equal the naive ones", level);
                 }
+}
+
+void test_gower(const char* level) {
+    for (const std::size_t p : {1, 5, 300})
+        for (const std::size_t m : {1, 17, 70})
+            for (const int n_threads : {1, 3}) {
+                const std::size_t n = 101;
+                auto rows = random_rows<float>(n, p, 5), points = random_rows<float>(m, p, 6);
+                for (auto* values : {&rows, &points})
+                    for (std::size_t i = 0; i < values->size(); ++i)
+                        (*values)[i] = i % 3 ? (*values)[i] / 100 : std::nanf("");
+                const std::vector<float> weights = random_rows<float>(1, p, 7);
+                std::vector<float> out(n * m);
+                GowerColumns(points.data(), m, p, weights.data()).fill(rows.data(), n, out.data(), n_threads);
+                bool right = true;
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t j = 0; j < m; ++j) {
+                        double sum = 0, weight = 0;
+                        for (std::size_t f = 0; f < p; ++f) {
+                            const double d = std::abs(static_cast<double>(rows[i * p + f]) - points[j * p + f]);
+                            if (std::isnan(d)) continue;
+                            sum += weights[f] * std::min(d, 1.0);
+                            weight += weights[f];
+                        }
+                        right &= std::abs(out[i * m + j] - (weight > 0 ? sum / weight : 1)) <= 1e-5;
+                    }
+                check(right, "Gower dissimilarities equal the naive ones", level);
+            }
 }
 
 double batch_loss(const std::vector<float>& block, std::size_t m, const std::vector<std::int64_t>& medoids,
@@ -181,6 +210,7 @@ int main() {
         test_distances<float>(level->name);
         test_distances<double>(level->name);
         test_distances<std::uint8_t>(level->name);
+        test_gower(level->name);
         test_swap_search(level->name);
         test_scans(level->name);
     }
