@@ -17,6 +17,8 @@ def distance_block(X, Y, metric):
     X, Y = np.asarray(X, np.float64), np.asarray(Y, np.float64)
     if metric == "cosine":
         return _cosine(X, Y)
+    if metric == "jaccard":
+        return _jaccard(X != 0, Y != 0)
     difference = np.abs(X[:, None, :] - Y[None, :, :])
     return {
         "manhattan": lambda: difference.sum(axis=2),
@@ -32,6 +34,13 @@ def _cosine(X, Y):
     both_zero = ~X.any(axis=1)[:, None] & ~Y.any(axis=1)
     cosines = np.divide(X @ Y.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return np.where(both_zero, 0.0, 1 - cosines)
+
+
+def _jaccard(X, Y):
+    """Return the share of what only one has in what either has; two empty sets are equal."""
+    either = (X[:, None, :] | Y[None, :, :]).sum(axis=2)
+    only_one = (X[:, None, :] ^ Y[None, :, :]).sum(axis=2)
+    return np.divide(only_one, either, out=np.zeros(either.shape), where=either > 0)
 
 
 def gower(a, b, ranges, weights):

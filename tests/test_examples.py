@@ -18,7 +18,12 @@ def test_examples_were_found():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path):
     run = subprocess.run(
-        [sys.executable, "-W", "error", path], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-W", "error::UserWarning", path],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip()

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam._assign import Assignment, assign, nearest_medoids
 from onebatchpam._distances import MatrixColumns, MatrixSpace, Space, VectorSpace
-from onebatchpam._metrics import resolve_metric
+from onebatchpam._metrics import ALIASES, SPARSE_METRICS, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
@@ -41,7 +42,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
+        X : array-like or sparse matrix of shape (n, n_features)
             Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
             With ``metric="precomputed"`` a square matrix of dissimilarities.
         y : ignored
@@ -81,7 +82,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             if self.metric_params:
                 raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={self.metric_params!r}")
             return MatrixSpace(check_square(check_rows(X, "X", estimator=self)))
-        metric = resolve_metric(self.metric, self.metric_params)
+        metric = resolve_metric(self.metric, self.metric_params, sparse=issparse(X))
         rows = metric.check(X, "X", estimator=self)
         return VectorSpace(rows, metric.fitted(rows), n_jobs)
 
@@ -157,5 +158,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
         tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric in ("nan_euclidean", "gower")
         tags.input_tags.categorical = isinstance(self.metric, str) and self.metric == "gower"
+        tags.input_tags.sparse = (
+            isinstance(self.metric, str) and ALIASES.get(self.metric, self.metric) in SPARSE_METRICS
+        )
         tags.transformer_tags.preserves_dtype = ["float32"] if tags.input_tags.categorical else ["float64", "float32"]
         return tags

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from onebatchpam import _tiles
 from onebatchpam._metrics import Metric, Rows, compute_dtype, output_dtype, resolve_metric
@@ -132,10 +133,10 @@ def distance_block(
 
     Parameters
     ----------
-    X : array-like of shape (n, n_features)
+    X : array-like or sparse matrix of shape (n, n_features)
         Rows of the block. Bytes (uint8) are compared as bytes, other small integers and float32 in float32, all
         others in float64; only a tile at a time is converted.
-    Y : array-like of shape (m, n_features)
+    Y : array-like or sparse matrix of shape (m, n_features)
         Columns of the block.
     metric : str, default="euclidean"
         ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` run in native code;
@@ -161,7 +162,7 @@ def distance_block(
     array([[0.],
            [7.]])
     """
-    resolved = resolve_metric(metric, metric_params)
+    resolved = resolve_metric(metric, metric_params, sparse=issparse(X) or issparse(Y))
     rows = resolved.check(X, "X")
     fitted = resolved.fitted(rows)
     points = fitted.check(Y, "Y")

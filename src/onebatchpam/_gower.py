@@ -156,7 +156,7 @@ class Levels:
 
     @classmethod
     def ordered(cls, column: TableColumn, levels: list[Any] | None) -> Levels:
-        """Give each category its rank, with 0 for the lowest that occurs and 1 for the highest."""
+        """Give each category its rank, with a difference of 1 between the lowest and the highest that occur."""
         present = column.distinct()
         if levels is None and not column.holds_numbers:
             raise ValueError(
@@ -168,8 +168,8 @@ class Levels:
         if unknown:
             raise ValueError(f"column {column.name!r} holds {unknown[0]!r}: expected one of {list(ranks)}")
         found = [ranks[value] for value in present] or [0]
-        low, step = min(found), max(1, max(found) - min(found))
-        return cls({level: (rank - low) / step for level, rank in ranks.items()})
+        extent = max(1, max(found) - min(found))
+        return cls({level: rank / extent for level, rank in ranks.items()})
 
     def encode(self, column: TableColumn) -> NDArray[np.float64]:
         return column.encoded(self.codes)

@@ -192,6 +192,7 @@ SCIPY_METRICS = (
     "sokalsneath",
     "yule",
 )
+SPARSE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "cosine", "jaccard")
 SKLEARN_METRICS = ("haversine", "nan_euclidean")
 ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "chebychev": "chebyshev"}
 METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS, "gower")
@@ -206,13 +207,28 @@ def _gower(params: Mapping[str, Any] | None) -> Metric:
         raise ValueError(f"metric='gower' with metric_params={params!r}: {error}") from error
 
 
-def resolve_metric(name: str, params: Mapping[str, Any] | None = None) -> Metric:
-    """Look up a metric by name."""
+def _sparse(name: str, params: Mapping[str, Any] | None) -> Metric:
+    from onebatchpam._sparse import SparseMetric  # which builds on this module
+
+    if name not in SPARSE_METRICS:
+        raise ValueError(
+            f"metric={name!r} does not compare sparse rows: expected one of {sorted(SPARSE_METRICS)}, or a dense array "
+            "as X.toarray()"
+        )
+    if params:
+        raise ValueError(f"metric={name!r} takes no parameters for sparse rows, got metric_params={dict(params)!r}")
+    return SparseMetric(name)
+
+
+def resolve_metric(name: str, params: Mapping[str, Any] | None = None, *, sparse: bool = False) -> Metric:
+    """Look up a metric by name, for rows that are sparse matrices or not."""
     if not isinstance(name, str) or name not in METRIC_NAMES:
         raise ValueError(f"metric={name!r} is not known: expected 'precomputed' or one of {sorted(METRIC_NAMES)}")
+    canonical = ALIASES.get(name, name)
+    if sparse:
+        return _sparse(canonical, params)
     if name == "gower":
         return _gower(params)
-    canonical = ALIASES.get(name, name)
     if canonical in NATIVE_METRICS:
         if params:
             raise ValueError(f"metric={name!r} takes no parameters, got metric_params={dict(params)!r}")

@@ -7,11 +7,13 @@
 #include <limits>
 #include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "distance.hpp"
 #include "gower.hpp"
 #include "parallel.hpp"
+#include "sparse.hpp"
 #include "swap.hpp"
 
 using namespace obp;
@@ -117,6 +119,56 @@ void test_gower(const char* level) {
             }
 }
 
+// A third of the values are not zero, and every tenth row is empty.
+struct RandomSparseRows {
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int32_t> features;
+    std::vector<double> values;
+    std::vector<double> dense;
+
+    RandomSparseRows(std::size_t n, std::size_t p, unsigned seed) : dense(random_rows<double>(n, p, seed)) {
+        for (std::size_t i = 0; i < n; ++i, starts.push_back(static_cast<std::int64_t>(values.size())))
+            for (std::size_t f = 0; f < p; ++f) {
+                double& value = dense[i * p + f];
+                value = i % 10 == 9 || static_cast<int>(value) % 3 ? 0 : value - 128;
+                if (value == 0) continue;
+                features.push_back(static_cast<std::int32_t>(f));
+                values.push_back(value);
+            }
+    }
+    SparseRows view() const { return {starts.size() - 1, starts.data(), features.data(), values.data()}; }
+};
+
+void test_sparse() {
+    const std::pair<SparseMetric, Metric> metrics[] = {{SparseMetric::manhattan, Metric::manhattan},
+                                                       {SparseMetric::euclidean, Metric::euclidean},
+                                                       {SparseMetric::sqeuclidean, Metric::sqeuclidean}};
+    for (const auto& [sparse, dense] : metrics)
+        for (const std::size_t p : {1, 60})
+            for (const int n_threads : {1, 3}) {
+                const std::size_t n = 101, m = 37;
+                const RandomSparseRows rows(n, p, 8), points(m, p, 9);
+                std::vector<double> out(n * m);
+                SparseColumns(sparse, points.view(), p).fill(rows.view(), out.data(), n_threads);
+                bool right = true;
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t j = 0; j < m; ++j) {
+                        const double expected = naive_distance(dense, &rows.dense[i * p], &points.dense[j * p], p);
+                        right &= std::abs(out[i * m + j] - expected) <= 1e-9 * expected;
+                    }
+                check(right, "sparse distances equal the dense ones", "-");
+            }
+    for (const SparseMetric metric : {SparseMetric::cosine, SparseMetric::jaccard}) {
+        const RandomSparseRows rows(101, 60, 8);
+        std::vector<float> out(101 * 101);
+        SparseColumns(metric, rows.view(), 60).fill(rows.view(), out.data(), 3);
+        bool right = true;
+        for (std::size_t i = 0; i < 101; ++i)
+            right &= out[i * 101 + i] == 0 && out[i * 101 + 9] == (i % 10 == 9 ? 0 : 1);
+        check(right, "a sparse row is at 0 from itself, and at 1 from an empty one", "-");
+    }
+}
+
 double batch_loss(const std::vector<float>& block, std::size_t m, const std::vector<std::int64_t>& medoids,
                   const std::vector<double>& weights) {
     double loss = 0;
@@ -205,6 +257,7 @@ void test_team() {
 
 int main() {
     test_team();
+    test_sparse();
     for (const Kernels* level : available_kernels()) {
         check(force_kernels(level->name), "an available level can be chosen", level->name);
         test_distances<float>(level->name);
