@@ -120,7 +120,7 @@ def test_any_table(columns, weights):
     frame = pd.DataFrame(
         {
             "number": pd.Series(numbers, dtype="float64"),
-            "letter": pd.Series(letters, dtype="str"),
+            "letter": pd.Series(letters, dtype="string"),
             "flag": pd.Series(flags, dtype="boolean"),
             "size": sizes,
         }

@@ -18,7 +18,7 @@ from onebatchpam._metrics import ALIASES, SPARSE_METRICS, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
-from onebatchpam._validation import check_integer, check_n_clusters, check_rows, check_square, resolve_n_jobs
+from onebatchpam._validation import check_integer, check_matrix, check_n_clusters, check_square, resolve_n_jobs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,7 +44,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
-            With ``metric="precomputed"`` a square matrix of dissimilarities.
+            With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
+            memory-mapped: only the columns of the batch and the rows of medoids are read and copied.
         y : ignored
             For the conventions of scikit-learn.
         """
@@ -81,7 +82,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         if isinstance(self.metric, str) and self.metric == "precomputed":
             if self.metric_params:
                 raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={self.metric_params!r}")
-            return MatrixSpace(check_square(check_rows(X, "X", estimator=self)))
+            return MatrixSpace(check_square(check_matrix(X, "X", estimator=self)))
         metric = resolve_metric(self.metric, self.metric_params, sparse=issparse(X))
         rows = metric.check(X, "X", estimator=self)
         return VectorSpace(rows, metric.fitted(rows), n_jobs)
@@ -94,7 +95,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _columns(self, X: ArrayLike) -> Columns:
         """Return the dissimilarities of new rows to the medoids."""
         check_is_fitted(self)
-        check = check_rows if self._metric is None else self._metric.check
+        check = check_matrix if self._metric is None else self._metric.check
         rows = check(X, "X", estimator=self)
         validate_data(self, X, reset=False, skip_check_array=True)
         if self._metric is None:

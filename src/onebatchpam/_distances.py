@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,27 +97,41 @@ class MatrixSpace(Space):
         return MatrixColumns(self.matrix, columns, rows)
 
     def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns:
-        return MatrixColumns(self.matrix.T, columns, rows)
+        return MatrixColumns(self.matrix, columns, rows, transposed=True)
 
     def rows(self, indices: Indices) -> None:
         return None
 
 
 class MatrixColumns(Columns):
-    """Some columns of a matrix, and some rows or all, read only where they are needed."""
+    """Some columns of a matrix or of its transpose, and some rows or all, read only where they are needed."""
 
-    def __init__(self, matrix: NDArray[Any], columns: Indices, rows: Indices | None = None) -> None:
-        self.n_rows, self.n_columns = len(matrix) if rows is None else len(rows), len(columns)
+    def __init__(
+        self, matrix: NDArray[Any], columns: Indices, rows: Indices | None = None, *, transposed: bool = False
+    ) -> None:
+        self._matrix = matrix.T if transposed else matrix
+        self.n_rows, self.n_columns = len(self._matrix) if rows is None else len(rows), len(columns)
         self.dtype = output_dtype(compute_dtype(matrix.dtype))
         self.tile_rows = _tiles.TILE_ENTRIES // self.n_columns
-        self._matrix, self._columns, self._rows = matrix, columns, rows
+        self._columns, self._rows, self._transposed = columns, rows, transposed
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        with np.errstate(over="ignore"):
-            if self._rows is None:
-                out[:] = self._matrix[rows, self._columns]
-            else:
-                out[:] = self._matrix[np.ix_(self._rows[rows], self._columns)]
+        if self._rows is None:
+            values = self._matrix[rows, self._columns]
+        else:
+            values = self._matrix[np.ix_(self._rows[rows], self._columns)]
+        if not np.isfinite(values).all():
+            self._raise_for_bad_entry(rows, values)
+        with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
+            out[:] = values
+
+    def _raise_for_bad_entry(self, rows: slice, values: NDArray[Any]) -> NoReturn:
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        row, column = rows.start + i if self._rows is None else self._rows[rows.start + i], self._columns[j]
+        entry = (column, row) if self._transposed else (row, column)
+        raise ValueError(
+            f"X[{entry[0]}, {entry[1]}] is {values[i, j]}: expected dissimilarities that are not NaN or infinity"
+        )
 
 
 def distance_block(
