@@ -334,7 +334,7 @@ class TestPolars:
         assert model.inertia_ == expected.inertia_
         assert model.cluster_centers_.equals(table[model.medoid_indices_])
         np.testing.assert_array_equal(model.predict(table), model.labels_)
-        assert model.feature_names_in_.tolist() == list(frame.columns)
+        assert model.n_features_in_ == 6
 
 
 def plain(series):

@@ -73,6 +73,15 @@ class TestKinds:
         assert [each.kind for each in _gower.columns_of(pd.DataFrame({"x": column}))] == [kind]
 
 
+@pytest.mark.parametrize(
+    "X",
+    [np.array([["a", "x"], ["a", "y"]]), np.array([[True, True], [True, False]]), [["a", 1], ["a", 2]]],
+    ids=["strings", "truth values", "lists"],
+)
+def test_arrays(X):
+    np.testing.assert_array_equal(distance_block(X, X, "gower"), [[0, 0.5], [0.5, 0]])
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
 def test_every_missing_value_is_one(missing):
     X = np.array([["a", 1], [missing, 1], ["b", 2]], dtype=object)

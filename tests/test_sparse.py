@@ -121,7 +121,7 @@ def with_unsorted_indices(dense):
 
 def with_duplicates(dense):
     half = scipy.sparse.coo_array(dense / 2)
-    row, column = np.tile(half.coords, 2)
+    row, column = np.tile([half.row, half.col], 2)
     order = np.argsort(row, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(dense)))])
     return scipy.sparse.csr_array((np.tile(half.data, 2)[order], column[order], indptr), shape=dense.shape)

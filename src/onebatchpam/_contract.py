@@ -156,11 +156,10 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric in ("nan_euclidean", "gower")
-        tags.input_tags.categorical = isinstance(self.metric, str) and self.metric == "gower"
-        tags.input_tags.sparse = (
-            isinstance(self.metric, str) and ALIASES.get(self.metric, self.metric) in SPARSE_METRICS
-        )
-        tags.transformer_tags.preserves_dtype = ["float32"] if tags.input_tags.categorical else ["float64", "float32"]
+        metric = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else None
+        tags.input_tags.pairwise = metric == "precomputed"
+        tags.input_tags.allow_nan = metric in ("nan_euclidean", "gower")
+        tags.input_tags.categorical = metric == "gower"
+        tags.input_tags.sparse = metric in SPARSE_METRICS
+        tags.transformer_tags.preserves_dtype = ["float32"] if metric == "gower" else ["float64", "float32"]
         return tags

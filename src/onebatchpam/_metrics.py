@@ -1,7 +1,8 @@
 """Which dissimilarity: `resolve_metric` looks a name up in one table.
 
 What it returns knows how to compare rows with a fixed set of points (`Metric.to`). The native kernels serve five
-metrics, scipy and scikit-learn the others; nothing outside this module asks which.
+metrics, scipy and scikit-learn others; mixed tables and sparse rows have files of their own. Nothing outside this
+module asks which.
 """
 
 from __future__ import annotations
