@@ -22,7 +22,7 @@ namespace {
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using MatrixOut = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Block = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // its rows may be apart
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -54,13 +54,25 @@ void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metr
     new (self) PackedColumns(metric_of(metric), source_of<T>(), points.data(), points.shape(0), points.shape(1));
 }
 
+template <class Out>
+std::size_t row_stride(const Block<Out>& block) {
+    require(block.size() == 0 || block.shape(1) == 1 || block.stride(1) == 1,
+            "the entries of a row must be side by side");
+    require(block.shape(0) <= 1 || block.stride(0) >= static_cast<std::int64_t>(block.shape(1)), "rows overlap");
+    return static_cast<std::size_t>(block.shape(0) <= 1 ? 0 : block.stride(0));
+}
+
+BlockView view_of(const Block<const float>& block) {
+    return {block.data(), block.shape(0), block.shape(1), row_stride(block)};
+}
+
 template <class T, class Out>
-void fill(const PackedColumns& self, Matrix<T> rows, MatrixOut<Out> out, int n_threads) {
+void fill(const PackedColumns& self, Matrix<T> rows, Block<Out> out, int n_threads) {
     require(source_of<T>() == self.source(), "rows must be of the type of the packed points");
     require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
     require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
-    self.fill(rows.data(), rows.shape(0), out.data(), n_threads);
+    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
 }
 
 void init_gower(GowerColumns* self, Matrix<float> points, Array<float> weights) {
@@ -124,25 +136,34 @@ void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t>
     new (self) SwapSearch(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol);
 }
 
-void sweep(SwapSearch& self, Matrix<float> rows, std::size_t first, int n_threads) {
+void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_threads) {
     require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
     require(first + rows.shape(0) <= self.n_candidates(), "rows reach beyond the last candidate");
     require(n_threads >= 1, "n_threads must be at least 1");
-    self.sweep(rows.data(), first, rows.shape(0), n_threads);
+    self.sweep(view_of(rows), first, n_threads);
 }
 
-std::pair<float, bool> scan(Matrix<float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
+void best_swaps(const SwapSearch& self, Block<const float> rows, ArrayOut<double> gains, ArrayOut<std::int32_t> slots,
+                int n_threads) {
+    require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
+    require(gains.shape(0) == rows.shape(0) && slots.shape(0) == rows.shape(0),
+            "gains and slots must have an entry for each row");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    self.best_swaps(view_of(rows), gains.data(), slots.data(), n_threads);
+}
+
+std::pair<float, bool> scan(Block<const float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
     require(block.shape(1) > 0 && nearest.shape(0) == block.shape(0), "nearest must have an entry for each row");
     require(n_threads >= 1, "n_threads must be at least 1");
-    const BlockScan found = scan_rows(block.data(), block.shape(0), block.shape(1), nearest.data(), n_threads);
+    const BlockScan found = scan_rows(view_of(block), nearest.data(), n_threads);
     return {found.max, found.valid};
 }
 
-void row_sums(Matrix<float> block, Array<double> weights, ArrayOut<double> sums, int n_threads) {
+void row_sums(Block<const float> block, Array<double> weights, ArrayOut<double> sums, int n_threads) {
     require(weights.shape(0) == block.shape(1) && sums.shape(0) == block.shape(0),
             "weights must have an entry for each column, sums for each row");
     require(n_threads >= 1, "n_threads must be at least 1");
-    weighted_row_sums(block.data(), block.shape(0), block.shape(1), weights.data(), sums.data(), n_threads);
+    weighted_row_sums(view_of(block), weights.data(), sums.data(), n_threads);
 }
 
 }  // namespace
@@ -179,6 +200,8 @@ NB_MODULE(_core, module) {
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),
              "weights"_a.noconvert(), "tol"_a)
         .def("sweep", sweep, "rows"_a.noconvert(), "first"_a, "n_threads"_a, release())
+        .def("best_swaps", best_swaps, "rows"_a.noconvert(), "gains"_a.noconvert(), "slots"_a.noconvert(),
+             "n_threads"_a, release())
         .def_prop_ro("converged", &SwapSearch::converged)
         .def_prop_ro("loss", &SwapSearch::loss)
         .def_prop_ro("medoids", [](const SwapSearch& self) { return self.medoids(); })

@@ -98,7 +98,7 @@ void PackedColumns::centre_columns(std::vector<unsigned char>& units) {
 }
 
 template <class Out>
-void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_threads) const {
+void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, std::size_t out_stride, int n_threads) const {
     const std::size_t units_bytes = packing_.n_units() * packing_.unit_bytes();
     const std::size_t per_tile = std::clamp<std::size_t>(tile_bytes / (units_bytes + 1) / 12 * 12, 12, max_tile_rows);
     std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
@@ -113,9 +113,9 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_t
                   finish_, {}};
         if (way_ != Way::differences) prepare_products(tile, scratch);
         if constexpr (std::is_same_v<Out, double>)
-            kernels_->to_double(tile, out + first * n_columns_, n_columns_);
+            kernels_->to_double(tile, out + first * out_stride, out_stride);
         else
-            kernels_->to_float(tile, out + first * n_columns_, n_columns_);
+            kernels_->to_float(tile, out + first * out_stride, out_stride);
     });
 }
 
@@ -141,21 +141,20 @@ void PackedColumns::prepare_products(Tile& tile, Scratch& scratch) const {
     tile.bases = zeros.data();
 }
 
-template void PackedColumns::fill(const void*, std::size_t, float*, int) const;
-template void PackedColumns::fill(const void*, std::size_t, double*, int) const;
+template void PackedColumns::fill(const void*, std::size_t, float*, std::size_t, int) const;
+template void PackedColumns::fill(const void*, std::size_t, double*, std::size_t, int) const;
 
 namespace {
 constexpr std::size_t scan_tile_rows = 64;
 }
 
-BlockScan scan_rows(const float* block, std::size_t n_rows, std::size_t n_columns, std::int32_t* nearest,
-                    int n_threads) {
+BlockScan scan_rows(const BlockView& block, std::int32_t* nearest, int n_threads) {
     const Kernels& level = kernels();
-    const std::size_t n_tiles = tiles_of(n_rows, scan_tile_rows);
+    const std::size_t n_tiles = tiles_of(block.n_rows, scan_tile_rows);
     std::vector<BlockScan> scans(n_tiles, {0, true});
     parallel_for(n_threads, n_tiles, [&](std::size_t tile, int) {
-        for (std::size_t i = tile * scan_tile_rows; i < std::min(n_rows, (tile + 1) * scan_tile_rows); ++i) {
-            const RowScan row = level.scan_row(block + i * n_columns, n_columns);
+        for (std::size_t i = tile * scan_tile_rows; i < std::min(block.n_rows, (tile + 1) * scan_tile_rows); ++i) {
+            const RowScan row = level.scan_row(block.row(i), block.n_columns);
             nearest[i] = row.argmin;
             scans[tile].max = std::max(scans[tile].max, row.max);
             scans[tile].valid &= row.valid;
@@ -166,12 +165,11 @@ BlockScan scan_rows(const float* block, std::size_t n_rows, std::size_t n_column
     return total;
 }
 
-void weighted_row_sums(const float* block, std::size_t n_rows, std::size_t n_columns, const double* weights,
-                       double* sums, int n_threads) {
+void weighted_row_sums(const BlockView& block, const double* weights, double* sums, int n_threads) {
     const Kernels& level = kernels();
-    parallel_for(n_threads, tiles_of(n_rows, scan_tile_rows), [&](std::size_t tile, int) {
-        for (std::size_t i = tile * scan_tile_rows; i < std::min(n_rows, (tile + 1) * scan_tile_rows); ++i)
-            sums[i] = level.weighted_sum(block + i * n_columns, weights, n_columns);
+    parallel_for(n_threads, tiles_of(block.n_rows, scan_tile_rows), [&](std::size_t tile, int) {
+        for (std::size_t i = tile * scan_tile_rows; i < std::min(block.n_rows, (tile + 1) * scan_tile_rows); ++i)
+            sums[i] = level.weighted_sum(block.row(i), weights, block.n_columns);
     });
 }
 

@@ -34,28 +34,28 @@ class PackedColumns:
     def fill(
         self,
         rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
     @overload
     def fill(
         self,
         rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
     @overload
     def fill(
         self,
         rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
     @overload
     def fill(
         self,
         rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
 
@@ -119,8 +119,15 @@ class SwapSearch:
     ) -> None: ...
     def sweep(
         self,
-        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
         first: int,
+        n_threads: int,
+    ) -> None: ...
+    def best_swaps(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+        gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
     ) -> None: ...
     @property
@@ -133,7 +140,7 @@ class SwapSearch:
     def n_swaps(self) -> int: ...
 
 def scan_rows(
-    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     nearest: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
     n_threads: int,
 ) -> tuple[float, bool]:
@@ -142,7 +149,7 @@ def scan_rows(
     """
 
 def weighted_row_sums(
-    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     n_threads: int,

@@ -79,7 +79,7 @@ void test_distances(const char* level) {
                     const std::vector<double> a(rows.begin(), rows.end()), b(points.begin(), points.end());
                     std::vector<float> out(n * m);
                     PackedColumns(metric, source_of<T>(), points.data(), m, p)
-                        .fill(rows.data(), n, out.data(), n_threads);
+                        .fill(rows.data(), n, out.data(), m, n_threads);
                     double worst = 0, scale = 1e-9;
                     for (std::size_t i = 0; i < n; ++i)
                         for (std::size_t j = 0; j < m; ++j) {
@@ -185,14 +185,14 @@ void test_swap_search(const char* level) {
     const std::size_t n = 600, m = 83, k = 5, p = 3;
     const auto rows = random_rows<float>(n, p, 3);
     std::vector<float> block(n * m);
-    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), 2);
+    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
     std::vector<double> weights(m);
     for (std::size_t j = 0; j < m; ++j) weights[j] = static_cast<double>(j % 4);
     const std::vector<std::int64_t> start{0, 1, 2, 3, 4};
     std::vector<std::int64_t> first_medoids;
     for (const int n_threads : {1, 2, 4}) {
         SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0);
-        while (!search.converged()) search.sweep(block.data(), 0, n, n_threads);
+        while (!search.converged()) search.sweep({block.data(), n, m, m}, 0, n_threads);
         if (first_medoids.empty()) first_medoids = search.medoids();
         check(search.medoids() == first_medoids, "threads change no medoid", level);
         check(std::abs(search.loss() - batch_loss(block, m, search.medoids(), weights)) <= 1e-9 * search.loss(),
@@ -216,8 +216,8 @@ void test_scans(const char* level) {
         const std::vector<double> weights(m, 2);
         std::vector<std::int32_t> nearest(n);
         std::vector<double> sums(n);
-        const BlockScan scan = scan_rows(block.data(), n, m, nearest.data(), 3);
-        weighted_row_sums(block.data(), n, m, weights.data(), sums.data(), 3);
+        const BlockScan scan = scan_rows({block.data(), n, m, m}, nearest.data(), 3);
+        weighted_row_sums({block.data(), n, m, m}, weights.data(), sums.data(), 3);
         bool right = scan.valid && scan.max == *std::max_element(block.begin(), block.end());
         for (std::size_t i = 0; i < n; ++i) {
             const auto begin = block.begin() + static_cast<std::ptrdiff_t>(i * m),
@@ -229,7 +229,7 @@ void test_scans(const char* level) {
         check(right, "scans find the nearest, the largest and the sums", level);
         for (const float bad : {-1.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
             block[n * m - 1] = bad;
-            check(!scan_rows(block.data(), n, m, nearest.data(), 2).valid, "a bad entry is seen", level);
+            check(!scan_rows({block.data(), n, m, m}, nearest.data(), 2).valid, "a bad entry is seen", level);
         }
     }
 }
