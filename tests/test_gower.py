@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference
 from onebatchpam import OneBatchPAM, _core, distance_block
+from onebatchpam._metrics import resolve_metric
 from onebatchpam._sampling import VARIANTS
 
 SIZES = ["S", "M", "L", "XL"]
@@ -254,6 +255,13 @@ class TestEstimator:
             blocks.append(distance_block(wide, wide[:40], "gower", n_jobs=2))
         for block in blocks[1:]:
             np.testing.assert_array_equal(block, blocks[0])
+
+    def test_a_range_of_columns_can_be_filled(self, frame):
+        rows = resolve_metric("gower").check(frame, "X")
+        wide = np.full((300, 50), -1, dtype=np.float32)
+        resolve_metric("gower").to(rows[np.arange(30)], rows, 1).fill(slice(0, 300), wide[:, 10:40])
+        np.testing.assert_array_equal(wide[:, 10:40], distance_block(frame, frame[:30], "gower"))
+        np.testing.assert_array_equal(np.delete(wide, np.s_[10:40], axis=1), -1)
 
     def test_data_are_left_alone(self, frame):
         before = frame.copy()

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 
 import reference
 from onebatchpam import OneBatchPAM, distance_block
-from onebatchpam._metrics import METRIC_NAMES, SPARSE_METRICS
+from onebatchpam._metrics import METRIC_NAMES, SPARSE_METRICS, resolve_metric
 from onebatchpam._sampling import VARIANTS
 
 metrics = pytest.mark.parametrize("metric", SPARSE_METRICS)
@@ -205,6 +205,15 @@ def test_threads_and_tiles(metric, request):
         model = OneBatchPAM(n_jobs=n_jobs, **parameters).fit(rows)
         np.testing.assert_array_equal(model.labels_, expected.labels_)
         assert (model.inertia_, model.batch_inertia_) == (expected.inertia_, expected.batch_inertia_)
+
+
+@metrics
+def test_a_range_of_columns_can_be_filled(metric, dense):
+    rows = scipy.sparse.csr_array(dense)
+    wide = np.full((400, 50), -1.0)
+    resolve_metric(metric, sparse=True).to(rows[:30], rows, 1).fill(slice(0, 400), wide[:, 10:40])
+    np.testing.assert_array_equal(wide[:, 10:40], distance_block(rows, rows[:30], metric))
+    np.testing.assert_array_equal(np.delete(wide, np.s_[10:40], axis=1), -1)
 
 
 def test_copies_and_grid_search(dense):

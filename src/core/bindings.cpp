@@ -81,11 +81,11 @@ void init_gower(GowerColumns* self, Matrix<float> points, Array<float> weights) 
     new (self) GowerColumns(points.data(), points.shape(0), points.shape(1), weights.data());
 }
 
-void fill_gower(const GowerColumns& self, Matrix<float> rows, MatrixOut<float> out, int n_threads) {
+void fill_gower(const GowerColumns& self, Matrix<float> rows, Block<float> out, int n_threads) {
     require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
     require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
-    self.fill(rows.data(), rows.shape(0), out.data(), n_threads);
+    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
 }
 
 SparseMetric sparse_metric_of(const std::string& name) {
@@ -118,11 +118,11 @@ void init_sparse(SparseColumns* self, Array<std::int64_t> starts, Array<std::int
 
 template <class Out>
 void fill_sparse(const SparseColumns& self, Array<std::int64_t> starts, Array<std::int32_t> features,
-                 Array<double> values, MatrixOut<Out> out, int n_threads) {
+                 Array<double> values, Block<Out> out, int n_threads) {
     const SparseRows rows = sparse_rows(starts, features, values, self.n_features());
     require(out.shape(0) == rows.n_rows && out.shape(1) == self.n_columns(), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
-    self.fill(rows, out.data(), n_threads);
+    self.fill(rows, out.data(), row_stride(out), n_threads);
 }
 
 void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,

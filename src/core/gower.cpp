@@ -15,7 +15,8 @@ GowerColumns::GowerColumns(const float* points, std::size_t n_columns, std::size
       weights_(weights, weights + n_features),
       panels_(to_panels(points, n_columns, n_features, sizeof(float), kernel_->panel_width)) {}
 
-void GowerColumns::fill(const float* rows, std::size_t n_rows, float* out, int n_threads) const {
+void GowerColumns::fill(const float* rows, std::size_t n_rows, float* out, std::size_t out_stride,
+                        int n_threads) const {
     parallel_for(n_threads, tiles_of(n_rows, rows_per_tile), [&](std::size_t index, int) {
         const std::size_t first = index * rows_per_tile, count = std::min(rows_per_tile, n_rows - first);
         const GowerTile tile{count,
@@ -24,7 +25,7 @@ void GowerColumns::fill(const float* rows, std::size_t n_rows, float* out, int n
                              rows + first * n_features(),
                              reinterpret_cast<const float*>(panels_.data()),
                              weights_.data()};
-        kernel_->fill(tile, out + first * n_columns_, n_columns_);
+        kernel_->fill(tile, out + first * out_stride, out_stride);
     });
 }
 

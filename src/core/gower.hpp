@@ -17,8 +17,8 @@ public:
     GowerColumns(const float* points, std::size_t n_columns, std::size_t n_features, const float* weights);
 
     // rows  IN   n_rows x n_features
-    // out   OUT  n_rows x n_columns
-    void fill(const float* rows, std::size_t n_rows, float* out, int n_threads) const;
+    // out   OUT  n_rows x n_columns, the rows out_stride entries apart
+    void fill(const float* rows, std::size_t n_rows, float* out, std::size_t out_stride, int n_threads) const;
 
     std::size_t n_columns() const { return n_columns_; }
     std::size_t n_features() const { return weights_.size(); }

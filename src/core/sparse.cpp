@@ -142,7 +142,7 @@ void SparseColumns::fill_row(const Row& row, double* sums, Out* out) const {
 }
 
 template <class Metric, class Out>
-void SparseColumns::fill_rows(const SparseRows& rows, Out* out, int n_threads) const {
+void SparseColumns::fill_rows(const SparseRows& rows, Out* out, std::size_t out_stride, int n_threads) const {
     struct Scratch {
         std::vector<double> sums, values;
     };
@@ -157,17 +157,17 @@ void SparseColumns::fill_rows(const SparseRows& rows, Out* out, int n_threads) c
             const std::size_t n = scratch.values.size();
             if (metric_ == SparseMetric::cosine) normalise(scratch.values.data(), n);
             fill_row<Metric>({n, rows.features + start, scratch.values.data()}, scratch.sums.data(),
-                             out + i * n_columns());
+                             out + i * out_stride);
         }
     });
 }
 
 template <class Out>
-void SparseColumns::fill(const SparseRows& rows, Out* out, int n_threads) const {
-    with_metric(metric_, [&](auto kind) { fill_rows<decltype(kind)>(rows, out, n_threads); });
+void SparseColumns::fill(const SparseRows& rows, Out* out, std::size_t out_stride, int n_threads) const {
+    with_metric(metric_, [&](auto kind) { fill_rows<decltype(kind)>(rows, out, out_stride, n_threads); });
 }
 
-template void SparseColumns::fill(const SparseRows&, float*, int) const;
-template void SparseColumns::fill(const SparseRows&, double*, int) const;
+template void SparseColumns::fill(const SparseRows&, float*, std::size_t, int) const;
+template void SparseColumns::fill(const SparseRows&, double*, std::size_t, int) const;
 
 }  // namespace obp

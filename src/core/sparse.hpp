@@ -27,9 +27,9 @@ class SparseColumns {
 public:
     SparseColumns(SparseMetric metric, const SparseRows& points, std::size_t n_features);
 
-    // out  OUT  n_rows x n_columns
+    // out  OUT  n_rows x n_columns, the rows out_stride entries apart
     template <class Out>
-    void fill(const SparseRows& rows, Out* out, int n_threads) const;
+    void fill(const SparseRows& rows, Out* out, std::size_t out_stride, int n_threads) const;
 
     std::size_t n_columns() const { return sizes_.size(); }
     std::size_t n_features() const { return by_feature_.size() - 1; }
@@ -50,7 +50,7 @@ private:
     template <class Metric, class Out>
     void fill_row(const Row& row, double* sums, Out* out) const;
     template <class Metric, class Out>
-    void fill_rows(const SparseRows& rows, Out* out, int n_threads) const;
+    void fill_rows(const SparseRows& rows, Out* out, std::size_t out_stride, int n_threads) const;
 
     SparseMetric metric_;
     std::vector<std::int64_t> starts_;  // the points themselves, as rows

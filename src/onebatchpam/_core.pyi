@@ -70,7 +70,7 @@ class GowerColumns:
     def fill(
         self,
         rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
 
@@ -91,7 +91,7 @@ class SparseColumns:
         starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
     @overload
@@ -100,7 +100,7 @@ class SparseColumns:
         starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
 

@@ -102,7 +102,7 @@ void test_gower(const char* level) {
                         (*values)[i] = i % 3 ? (*values)[i] / 100 : std::nanf("");
                 const std::vector<float> weights = random_rows<float>(1, p, 7);
                 std::vector<float> out(n * m);
-                GowerColumns(points.data(), m, p, weights.data()).fill(rows.data(), n, out.data(), n_threads);
+                GowerColumns(points.data(), m, p, weights.data()).fill(rows.data(), n, out.data(), m, n_threads);
                 bool right = true;
                 for (std::size_t i = 0; i < n; ++i)
                     for (std::size_t j = 0; j < m; ++j) {
@@ -149,7 +149,7 @@ void test_sparse() {
                 const std::size_t n = 101, m = 37;
                 const RandomSparseRows rows(n, p, 8), points(m, p, 9);
                 std::vector<double> out(n * m);
-                SparseColumns(sparse, points.view(), p).fill(rows.view(), out.data(), n_threads);
+                SparseColumns(sparse, points.view(), p).fill(rows.view(), out.data(), m, n_threads);
                 bool right = true;
                 for (std::size_t i = 0; i < n; ++i)
                     for (std::size_t j = 0; j < m; ++j) {
@@ -161,7 +161,7 @@ void test_sparse() {
     for (const SparseMetric metric : {SparseMetric::cosine, SparseMetric::jaccard}) {
         const RandomSparseRows rows(101, 60, 8);
         std::vector<float> out(101 * 101);
-        SparseColumns(metric, rows.view(), 60).fill(rows.view(), out.data(), 3);
+        SparseColumns(metric, rows.view(), 60).fill(rows.view(), out.data(), 101, 3);
         bool right = true;
         for (std::size_t i = 0; i < 101; ++i)
             right &= out[i * 101 + i] == 0 && out[i * 101 + 9] == (i % 10 == 9 ? 0 : 1);
