@@ -17,6 +17,8 @@ def distance_block(X, Y, metric):
     X, Y = np.asarray(X, np.float64), np.asarray(Y, np.float64)
     if metric == "cosine":
         return _cosine(X, Y)
+    if metric == "jaccard":
+        return _jaccard(X != 0, Y != 0)
     difference = np.abs(X[:, None, :] - Y[None, :, :])
     return {
         "manhattan": lambda: difference.sum(axis=2),
@@ -32,6 +34,39 @@ def _cosine(X, Y):
     both_zero = ~X.any(axis=1)[:, None] & ~Y.any(axis=1)
     cosines = np.divide(X @ Y.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return np.where(both_zero, 0.0, 1 - cosines)
+
+
+def _jaccard(X, Y):
+    """Return the share of what only one has in what either has; two empty sets are equal."""
+    either = (X[:, None, :] | Y[None, :, :]).sum(axis=2)
+    only_one = (X[:, None, :] ^ Y[None, :, :]).sum(axis=2)
+    return np.divide(only_one, either, out=np.zeros(either.shape), where=either > 0)
+
+
+def gower(a, b, ranges, weights):
+    """Return Gower's dissimilarity of two rows, 1 if there is no column in which both have a value.
+
+    A value is None where it is missing; the range is None where values are compared by equality.
+    """
+    total = weight = 0.0
+    for x, y, extent, w in zip(a, b, ranges, weights, strict=True):
+        if x is None or y is None:
+            continue
+        weight += w
+        if extent is None:
+            total += w * (x != y)
+        elif extent > 0:
+            total += w * min(1.0, abs(x - y) / extent)
+    return total / weight if weight else 1.0
+
+
+def gower_ranges(rows, numeric):
+    """Return the range of every numeric column, None for the others."""
+    known = [[value for value in column if value is not None] for column in zip(*rows, strict=True)]
+    return [
+        max(values, default=0) - min(values, default=0) if is_numeric else None
+        for values, is_numeric in zip(known, numeric, strict=True)
+    ]
 
 
 def batch_size(n, k):

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "distance.hpp"
+#include "gower.hpp"
+#include "sparse.hpp"
 #include "swap.hpp"
 
 namespace nb = nanobind;
@@ -71,6 +73,56 @@ void fill(const PackedColumns& self, Matrix<T> rows, Block<Out> out, int n_threa
     require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
     self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
+}
+
+void init_gower(GowerColumns* self, Matrix<float> points, Array<float> weights) {
+    require(points.shape(0) > 0 && points.shape(1) > 0, "points must not be empty");
+    require(weights.shape(0) == points.shape(1), "weights must have an entry for each feature");
+    new (self) GowerColumns(points.data(), points.shape(0), points.shape(1), weights.data());
+}
+
+void fill_gower(const GowerColumns& self, Matrix<float> rows, Block<float> out, int n_threads) {
+    require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
+    require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
+}
+
+SparseMetric sparse_metric_of(const std::string& name) {
+    if (name == "manhattan") return SparseMetric::manhattan;
+    if (name == "euclidean") return SparseMetric::euclidean;
+    if (name == "sqeuclidean") return SparseMetric::sqeuclidean;
+    if (name == "cosine") return SparseMetric::cosine;
+    if (name == "jaccard") return SparseMetric::jaccard;
+    throw std::invalid_argument("no sparse metric '" + name + "'");
+}
+
+SparseRows sparse_rows(const Array<std::int64_t>& starts, const Array<std::int32_t>& features,
+                       const Array<double>& values, std::size_t n_features) {
+    require(starts.shape(0) > 0 && starts.data()[0] == 0, "starts must begin with 0");
+    const std::size_t n_rows = starts.shape(0) - 1, n_values = features.shape(0);
+    for (std::size_t i = 0; i < n_rows; ++i)
+        require(starts.data()[i] <= starts.data()[i + 1], "starts must not descend");
+    require(static_cast<std::size_t>(starts.data()[n_rows]) == n_values && values.shape(0) == n_values,
+            "features and values must have an entry for each value");
+    for (std::size_t i = 0; i < n_values; ++i)
+        require(features.data()[i] >= 0 && static_cast<std::size_t>(features.data()[i]) < n_features,
+                "a feature is out of range");
+    return {n_rows, starts.data(), features.data(), values.data()};
+}
+
+void init_sparse(SparseColumns* self, Array<std::int64_t> starts, Array<std::int32_t> features, Array<double> values,
+                 std::size_t n_features, const std::string& metric) {
+    new (self) SparseColumns(sparse_metric_of(metric), sparse_rows(starts, features, values, n_features), n_features);
+}
+
+template <class Out>
+void fill_sparse(const SparseColumns& self, Array<std::int64_t> starts, Array<std::int32_t> features,
+                 Array<double> values, Block<Out> out, int n_threads) {
+    const SparseRows rows = sparse_rows(starts, features, values, self.n_features());
+    require(out.shape(0) == rows.n_rows && out.shape(1) == self.n_columns(), "out must be rows x columns");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    self.fill(rows, out.data(), row_stride(out), n_threads);
 }
 
 void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,
@@ -136,6 +188,19 @@ NB_MODULE(_core, module) {
         .def("fill", fill<double, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<double, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<std::uint8_t, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
+
+    nb::class_<GowerColumns>(module, "GowerColumns",
+                             "Points to which the Gower dissimilarities of many rows are wanted.")
+        .def("__init__", init_gower, "points"_a.noconvert(), "weights"_a.noconvert())
+        .def("fill", fill_gower, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
+
+    nb::class_<SparseColumns>(module, "SparseColumns", "Points as PackedColumns, but sparse, as the rows then are.")
+        .def("__init__", init_sparse, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+             "n_features"_a, "metric"_a)
+        .def("fill", fill_sparse<float>, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+             "out"_a.noconvert(), "n_threads"_a, release())
+        .def("fill", fill_sparse<double>, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+             "out"_a.noconvert(), "n_threads"_a, release());
 
     nb::class_<SwapSearch>(module, "SwapSearch", "Eager swap search over a block that is shown tile by tile.")
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),

@@ -16,8 +16,6 @@ constexpr std::size_t max_tile_rows = 96;
 // Below this length a dot product saves nothing over differences.
 constexpr std::size_t min_units_for_products = 32;
 
-std::size_t tiles_of(std::size_t n, std::size_t per_tile) { return (n + per_tile - 1) / per_tile; }
-
 const MetricKernels& kernels_for(Metric metric, Unit unit, const Kernels& level) {
     const bool wide = unit == Unit::float64;
     switch (metric) {
@@ -89,7 +87,7 @@ PackedColumns::PackedColumns(Metric metric, Source source, const void* points, s
         pair_squares_.resize(n_columns);
         square_rows(units.data(), n_columns, packing_.n_units(), pair_squares_.data());
     }
-    pack_panels(units.data());
+    panels_ = to_panels(units.data(), n_columns, packing_.n_units(), packing_.unit_bytes(), kernels_->panel_width);
 }
 
 PackedColumns::Way PackedColumns::choose_way(Metric metric) const {
@@ -107,16 +105,6 @@ void PackedColumns::centre_columns(std::vector<unsigned char>& units) {
     std::vector<float> centred(columns_.size());
     centre_rows(columns_.data(), n_columns_, centre_, *level_, centred.data(), column_squares_.data());
     std::memcpy(units.data(), centred.data(), units.size());
-}
-
-void PackedColumns::pack_panels(const unsigned char* units) {
-    const std::size_t width = kernels_->panel_width, n_units = packing_.n_units(), unit_bytes = packing_.unit_bytes();
-    panels_.resize(tiles_of(n_columns_, width) * width * n_units * unit_bytes);
-    for (std::size_t column = 0; column < n_columns_; ++column) {
-        unsigned char* to = panels_.data() + (column / width * n_units * width + column % width) * unit_bytes;
-        for (std::size_t unit = 0; unit < n_units; ++unit, units += unit_bytes)
-            std::memcpy(to + unit * width * unit_bytes, units, unit_bytes);
-    }
 }
 
 template <class Out>

@@ -39,7 +39,6 @@ private:
 
     Way choose_way(Metric metric) const;
     void centre_columns(std::vector<unsigned char>& units);
-    void pack_panels(const unsigned char* units);
     void prepare_products(Tile& tile, Scratch& scratch) const;
 
     Packing packing_;

@@ -198,6 +198,59 @@ constexpr MetricKernels metric_kernels() {
     return {panel_width<typename Metric::Unit>, fill_tile<Metric, float>, fill_tile<Metric, double>};
 }
 
+inline Floats where(Vector<std::int32_t> mask, Floats x) { return (Floats)((Vector<std::int32_t>)x & mask); }
+
+// As fill_group, with a second sum for the weights of the features that both rows have.
+template <int n_rows>
+inline void fill_gower_group(const GowerTile& tile, std::size_t first_row, std::size_t first_column, const float* panel,
+                             float* out, std::size_t out_stride) {
+    constexpr std::size_t width = panel_width<float>;
+    const Floats one = broadcast(1.0f);
+    const float* rows = tile.rows + first_row * tile.n_features;
+    Floats sums[n_rows][vectors_per_panel] = {}, weights[n_rows][vectors_per_panel] = {};
+    for (std::size_t start = 0; start < tile.n_features; start += units_per_sum) {
+        const std::size_t rest = tile.n_features - start, stop = start + (rest < units_per_sum ? rest : units_per_sum);
+        Floats part_sums[n_rows][vectors_per_panel] = {}, part_weights[n_rows][vectors_per_panel] = {};
+        for (std::size_t feature = start; feature < stop; ++feature) {
+            const Floats weight = broadcast(tile.weights[feature]);
+            unrolled<n_rows>([&](auto row) {
+                const Floats a = broadcast(rows[row * tile.n_features + feature]);
+                for (int v = 0; v < vectors_per_panel; ++v) {
+                    const Floats b = load(panel + feature * width + v * lanes<float>), d = absolute(a - b);
+                    const auto is_known = d == d;
+                    part_sums[row][v] += where(is_known, (d < one ? d : one) * weight);
+                    part_weights[row][v] += where(is_known, weight);
+                }
+            });
+        }
+        for (int row = 0; row < n_rows; ++row)
+            for (int v = 0; v < vectors_per_panel; ++v) {
+                sums[row][v] += part_sums[row][v];
+                weights[row][v] += part_weights[row][v];
+            }
+    }
+    const std::size_t rest = tile.n_columns - first_column, n_columns = rest < width ? rest : width;
+    for (int row = 0; row < n_rows; ++row) {
+        Floats means[vectors_per_panel];
+        for (int v = 0; v < vectors_per_panel; ++v)
+            means[v] = weights[row][v] > 0.0f ? sums[row][v] / weights[row][v] : one;
+        __builtin_memcpy(out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column, means,
+                         n_columns * sizeof(float));
+    }
+}
+
+void fill_gower(const GowerTile& tile, float* out, std::size_t out_stride) {
+    constexpr std::size_t width = panel_width<float>;
+    constexpr int group = 2;
+    const float* panel = tile.panels;
+    for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_features) {
+        std::size_t row = 0;
+        for (; row + group <= tile.n_rows; row += group)
+            fill_gower_group<group>(tile, row, column, panel, out, out_stride);
+        for (; row < tile.n_rows; ++row) fill_gower_group<1>(tile, row, column, panel, out, out_stride);
+    }
+}
+
 double largest(const double* values, std::size_t n) {
     constexpr std::size_t step = lanes<double>;
     double best = values[0];
@@ -299,6 +352,7 @@ const Kernels table = {
     metric_kernels<Chebyshev<double>>(),
     metric_kernels<DotProduct>(),
     metric_kernels<DotProductBytes>(),
+    {panel_width<float>, fill_gower},
     dot_product,
     evaluate_swap,
     weighted_sum,

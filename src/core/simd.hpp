@@ -48,6 +48,20 @@ struct MetricKernels {
     TileKernel<double> to_double;
 };
 
+// A tile of Gower dissimilarities: the weighted mean of min(|a - b|, 1) over the features in which neither is NaN, and
+// 1 if there is none.
+struct GowerTile {
+    std::size_t n_rows, n_columns, n_features;
+    const float* rows;     // IN  n_rows x n_features
+    const float* panels;   // IN  panels x n_features x panel_width; the last panel is padded
+    const float* weights;  // IN  n_features
+};
+
+struct GowerKernel {
+    std::size_t panel_width;
+    void (*fill)(const GowerTile& tile, float* out, std::size_t out_stride);
+};
+
 // What the evaluation of one candidate reads of the search state over m batch points and k medoids.
 struct SwapView {
     std::size_t m, k;
@@ -75,6 +89,7 @@ struct Kernels {
     MetricKernels sqeuclidean_f32, sqeuclidean_f64;
     MetricKernels chebyshev_f32, chebyshev_f64;
     MetricKernels sqeuclidean_by_products_f32, sqeuclidean_by_products_u8;
+    GowerKernel gower;
     float (*dot_product)(const float* a, const float* b, std::size_t n_units);
     // The best removal for the candidate whose distances to the batch are `row`; `gains` (k) is scratch.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam._assign import Assignment, assign, nearest_medoids
 from onebatchpam._distances import MatrixColumns, MatrixSpace, Space, VectorSpace
-from onebatchpam._metrics import resolve_metric
+from onebatchpam._metrics import ALIASES, SPARSE_METRICS, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
-from onebatchpam._validation import check_integer, check_n_clusters, check_rows, check_square, resolve_n_jobs
+from onebatchpam._validation import check_integer, check_matrix, check_n_clusters, check_square, resolve_n_jobs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,9 +42,10 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
+        X : array-like or sparse matrix of shape (n, n_features)
             Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
-            With ``metric="precomputed"`` a square matrix of dissimilarities.
+            With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
+            memory-mapped: only the columns of the batch and the rows of medoids are read and copied.
         y : ignored
             For the conventions of scikit-learn.
         """
@@ -80,8 +82,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         if isinstance(self.metric, str) and self.metric == "precomputed":
             if self.metric_params:
                 raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={self.metric_params!r}")
-            return MatrixSpace(check_square(check_rows(X, "X", estimator=self)))
-        metric = resolve_metric(self.metric, self.metric_params)
+            return MatrixSpace(check_square(check_matrix(X, "X", estimator=self)))
+        metric = resolve_metric(self.metric, self.metric_params, sparse=issparse(X))
         rows = metric.check(X, "X", estimator=self)
         return VectorSpace(rows, metric.fitted(rows), n_jobs)
 
@@ -93,12 +95,13 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _columns(self, X: ArrayLike) -> Columns:
         """Return the dissimilarities of new rows to the medoids."""
         check_is_fitted(self)
-        check = check_rows if self._metric is None else self._metric.check
+        check = check_matrix if self._metric is None else self._metric.check
         rows = check(X, "X", estimator=self)
         validate_data(self, X, reset=False, skip_check_array=True)
         if self._metric is None:
             return MatrixColumns(rows, self.medoid_indices_)
-        return self._metric.to(self.cluster_centers_, rows, resolve_n_jobs(self.n_jobs))
+        medoids = self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self)
+        return self._metric.to(medoids, rows, resolve_n_jobs(self.n_jobs))
 
     def _assign_new(self, X: ArrayLike) -> Assignment:
         return nearest_medoids(self._columns(X), Stages())
@@ -153,7 +156,10 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric == "nan_euclidean"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        metric = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else None
+        tags.input_tags.pairwise = metric == "precomputed"
+        tags.input_tags.allow_nan = metric in ("nan_euclidean", "gower")
+        tags.input_tags.categorical = metric == "gower"
+        tags.input_tags.sparse = metric in SPARSE_METRICS
+        tags.transformer_tags.preserves_dtype = ["float32"] if metric == "gower" else ["float64", "float32"]
         return tags

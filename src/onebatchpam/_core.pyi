@@ -59,6 +59,51 @@ class PackedColumns:
         n_threads: int,
     ) -> None: ...
 
+class GowerColumns:
+    """Points to which the Gower dissimilarities of many rows are wanted."""
+
+    def __init__(
+        self,
+        points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+
+class SparseColumns:
+    """Points as PackedColumns, but sparse, as the rows then are."""
+
+    def __init__(
+        self,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        n_features: int,
+        metric: str,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+
 class SwapSearch:
     """Eager swap search over a block that is shown tile by tile."""
 

@@ -33,10 +33,13 @@ class OneBatchPAM(MedoidEstimator):
     metric : str, default="euclidean"
         ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` (also ``"l1"``,
         ``"cityblock"``, ``"l2"``) run in native code; every other name of scipy and scikit-learn is computed by
-        them; ``"precomputed"`` takes a square matrix whose entry (i, j) is the dissimilarity of candidate i and
-        point j.
+        them; ``"gower"`` compares the rows of a table with numbers, categories and missing values, a pandas or polars
+        frame or an array; sparse matrices go with ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"cosine"`` and
+        ``"jaccard"``; ``"precomputed"`` takes a square matrix whose entry (i, j) is the dissimilarity of
+        candidate i and point j.
     metric_params : dict, default=None
-        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``; for ``"gower"`` the ``"weights"`` and
+        the ``"kinds"`` of some columns, as ``{"kinds": {"grade": "ordinal"}}``.
     batch_size : "auto" or int, default="auto"
         Number of batch points, m; at most n. ``"auto"`` is `onebatchpam.batch_size`. With m = n the search is
         FasterPAM's.
@@ -81,8 +84,9 @@ class OneBatchPAM(MedoidEstimator):
     ----------
     medoid_indices_ : ndarray of shape (k,)
         Rows that are medoids.
-    cluster_centers_ : ndarray of shape (k, n_features) or None
-        The medoids themselves; None with ``metric="precomputed"``.
+    cluster_centers_ : ndarray of shape (k, n_features), frame, sparse matrix or None
+        The medoids themselves: rows of the frame with ``metric="gower"``, a sparse matrix if X is one, None with
+        ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1; the same as ``predict(X)``, or ``predict(X.T)`` if X is an asymmetric
         precomputed matrix.

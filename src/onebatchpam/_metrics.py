@@ -1,15 +1,17 @@
 """Which dissimilarity: `resolve_metric` looks a name up in one table.
 
 What it returns knows how to compare rows with a fixed set of points (`Metric.to`). The native kernels serve five
-metrics, scipy and scikit-learn the others; nothing outside this module asks which.
+metrics, scipy and scikit-learn others; mixed tables and sparse rows have files of their own. Nothing outside this
+module asks which.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.spatial.distance
@@ -35,14 +37,9 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
-class Rows(Protocol):
-    """Rows to be compared: an array, or what gives its tiles."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-    def __getitem__(self, rows: slice, /) -> NDArray[Any]: ...
+# What a metric compares: something with a shape and a type of which a slice gives a tile. An array of indices chooses
+# rows of it.
+Rows = Any
 
 
 class Metric(ABC):
@@ -50,17 +47,35 @@ class Metric(ABC):
 
     allows_nan = False
 
-    def check(self, X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
-        """Return X as rows that this metric can compare: something with a shape that an array of indices can index."""
+    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
+        """Return X as rows that this metric can compare."""
         return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
 
-    def fitted(self, X: NDArray[Any]) -> Metric:
+    def fitted(self, X: Rows) -> Metric:
         """Return the metric with what it takes from the data, such as variances."""
         return self
 
     @abstractmethod
-    def to(self, points: NDArray[Any], X: Rows, n_jobs: int) -> Columns:
+    def to(self, points: Rows, X: Rows, n_jobs: int) -> Columns:
         """Compare the rows of X with these points."""
+
+    def as_given(self, rows: Rows) -> Any:
+        """Return rows in the form in which users see them; `check` of it gives the rows again."""
+        return rows
+
+    def mean(self, rows: Rows) -> Rows:
+        """Return the mean of the rows as a single row."""
+        mean = mean_of_features(rows, skip_nan=self.allows_nan)
+        return mean.astype(compute_dtype(rows.dtype, np.dtype(np.float32)))
+
+
+def mean_of_features(X: NDArray[Any], *, skip_nan: bool) -> NDArray[np.float64]:
+    """Return the mean as an array of one row."""
+    if not skip_nan:
+        return np.mean(X, axis=0, dtype=np.float64, keepdims=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)  # a feature that no row has
+        return np.nanmean(X, axis=0, dtype=np.float64, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -180,16 +195,43 @@ SCIPY_METRICS = (
     "sokalsneath",
     "yule",
 )
+SPARSE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "cosine", "jaccard")
 SKLEARN_METRICS = ("haversine", "nan_euclidean")
 ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "chebychev": "chebyshev"}
-METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS)
+METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS, "gower")
 
 
-def resolve_metric(name: str, params: Mapping[str, Any] | None = None) -> Metric:
-    """Look up a metric by name."""
+def _gower(params: Mapping[str, Any] | None) -> Metric:
+    from onebatchpam._gower import Gower  # which builds on this module
+
+    try:
+        return Gower.with_params(**(params or {}))
+    except TypeError as error:
+        raise ValueError(f"metric='gower' with metric_params={params!r}: {error}") from error
+
+
+def _sparse(name: str, params: Mapping[str, Any] | None) -> Metric:
+    from onebatchpam._sparse import SparseMetric  # which builds on this module
+
+    if name not in SPARSE_METRICS:
+        raise ValueError(
+            f"metric={name!r} does not compare sparse rows: expected one of {sorted(SPARSE_METRICS)}, or a dense array "
+            "as X.toarray()"
+        )
+    if params:
+        raise ValueError(f"metric={name!r} takes no parameters for sparse rows, got metric_params={dict(params)!r}")
+    return SparseMetric(name)
+
+
+def resolve_metric(name: str, params: Mapping[str, Any] | None = None, *, sparse: bool = False) -> Metric:
+    """Look up a metric by name, for rows that are sparse matrices or not."""
     if not isinstance(name, str) or name not in METRIC_NAMES:
         raise ValueError(f"metric={name!r} is not known: expected 'precomputed' or one of {sorted(METRIC_NAMES)}")
     canonical = ALIASES.get(name, name)
+    if sparse:
+        return _sparse(canonical, params)
+    if name == "gower":
+        return _gower(params)
     if canonical in NATIVE_METRICS:
         if params:
             raise ValueError(f"metric={name!r} takes no parameters, got metric_params={dict(params)!r}")

@@ -54,7 +54,7 @@ class Clustering:
     """A finished fit: each field becomes the fitted attribute of the same name with an underscore."""
 
     medoid_indices: NDArray[np.int64]
-    cluster_centers: NDArray[Any] | None
+    cluster_centers: Any
     labels: NDArray[np.int32]
     inertia: float
     n_iter: int

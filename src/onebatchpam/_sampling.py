@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from onebatchpam._distances import Space, VectorSpace
-from onebatchpam._metrics import compute_dtype
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import only_column
 from onebatchpam._validation import check_distances, check_integer, check_not_negative
@@ -164,15 +162,6 @@ def sample_uniform(n: int, m: int, rng: np.random.RandomState) -> Batch:
     return Batch.unweighted(drawn.astype(np.int64))
 
 
-def mean_of_rows(X: NDArray[Any], *, skip_nan: bool) -> NDArray[np.float64]:
-    """Return the mean as an array of one row."""
-    if not skip_nan:
-        return np.mean(X, axis=0, dtype=np.float64, keepdims=True)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)  # a feature that no row has
-        return np.nanmean(X, axis=0, dtype=np.float64, keepdims=True)
-
-
 def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState, stages: Stages) -> Batch:
     """Draw m rows with probability q, half uniform and half by the distance to the mean; weight 1 / (m q).
 
@@ -181,8 +170,7 @@ def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState,
     """
     if not isinstance(space, VectorSpace):
         raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
-    mean = mean_of_rows(space.X, skip_nan=space.metric.allows_nan)
-    columns = space.to_rows(mean.astype(compute_dtype(space.X.dtype, np.dtype(np.float32))))
+    columns = space.to_rows(space.metric.mean(space.X))
     with stages.stage("distances to the mean"):
         distances = only_column(columns).astype(np.float64)
     check_distances(distances, 0)

@@ -22,8 +22,16 @@ def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: o
     )
 
 
+def check_matrix(X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
+    """Return precomputed dissimilarities as a two-dimensional numeric array, not copied if X is an array or memmap.
+
+    The entries are checked when they are read: most never are.
+    """
+    return check_array(X, dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator)
+
+
 def check_square(X: NDArray[Any]) -> NDArray[Any]:
-    """Check a precomputed matrix of dissimilarities."""
+    """Check that a matrix of dissimilarities has a row and a column for each point."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"metric='precomputed' expects a square matrix of dissimilarities, got shape {X.shape}; "
