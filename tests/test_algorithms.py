@@ -56,7 +56,9 @@ def test_none_is_missing_here():
 @parametrize_with_checks(
     [
         *(algorithm() for algorithm in ALGORITHMS if algorithm is not OneBatchPAM),
-        *(algorithm(init=init) for algorithm in SEARCHES for init in INITS if init != "random"),
+        *(FasterPAM(init=init) for init in INITS if init != "random"),
+        OneBatchPAM(init="ls-k-means++"),
+        Alternate(init="kmc2"),
         FasterPAM(metric="manhattan", n_jobs=2),
         FasterCLARA(n_samplings=1),
         KMeansPlusPlus(power=2),

@@ -79,6 +79,19 @@ class TestFasterPAM:
             theirs.append(reference.loss(matrix, found.medoids.astype(np.int64)))
         assert np.mean(ours) == pytest.approx(np.mean(theirs), rel=1e-3)
 
+    @pytest.mark.parametrize("seed", range(5))
+    def test_one_candidate_at_a_time_the_swaps_are_those_of_kmedoids(self, seed):
+        kmedoids = pytest.importorskip("kmedoids")
+        matrix = square(whole_numbers(120, 2, seed, largest=12)).astype(np.float32)  # many ties
+        start = random_medoids(120, 9, np.random.RandomState(seed))
+        search = _core.SwapSearch(120, start, matrix[start], np.ones(120), 0.0)
+        while not search.converged:
+            for i in range(120):
+                search.sweep(matrix[i : i + 1], i, 1)
+        found = kmedoids.fasterpam(matrix, start.astype(np.uint64), n_cpu=1)
+        np.testing.assert_array_equal(search.medoids, found.medoids)
+        assert (search.n_swaps, search.loss) == (found.n_swap, found.loss)
+
     def test_a_float32_matrix_is_not_copied(self):
         matrix = square(whole_numbers(800)).astype(np.float32)
         assert _fasterpam.square_block(MatrixSpace(matrix), 1, Stages()) is matrix
@@ -208,7 +221,7 @@ class TestAlternate:
 class TestDrawing:
     MATRIX = square(np.array([[0.0], [1.0], [3.0], [10.0], [4.5]]))
 
-    def assert_frequencies(self, draw, probabilities, repeats=4000):
+    def assert_frequencies(self, draw, probabilities, repeats=1500):
         """Check the pairs that are drawn: the first uniformly, the second by `probabilities` given the first."""
         n, rng = len(self.MATRIX), np.random.RandomState(0)
         pairs = np.zeros((n, n))
@@ -232,7 +245,7 @@ class TestDrawing:
             assert len(np.unique(X[model.medoid_indices_])) == 4
 
     @pytest.mark.parametrize("power", [1, 2])
-    @pytest.mark.parametrize("chain_length", [1, 2, 5, 60])
+    @pytest.mark.parametrize("chain_length", [1, 2, 5, 40])
     def test_chains(self, chain_length, power):
         self.assert_frequencies(
             lambda *arguments: kmc2(*arguments, chain_length=chain_length, power=power),
@@ -265,9 +278,9 @@ class TestDrawing:
     def test_random_medoids_are_uniform(self):
         counts = np.zeros(8)
         X = np.arange(8.0)[:, None]
-        for seed in range(2000):
+        for seed in range(500):
             counts[RandomMedoids(3, random_state=seed).fit(X).medoid_indices_] += 1
-        np.testing.assert_allclose(counts / 2000, 3 / 8, atol=0.05)
+        np.testing.assert_allclose(counts / 500, 3 / 8, atol=0.1)
 
     def test_a_bad_entry_is_named_by_its_row(self):
         matrix = np.ones((6, 6))
