@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from bench import methods, orlib
 from bench.__main__ import main
-from bench.data import load
+from bench.data import default_folder, load
 from bench.process import run_alone
 from bench.speed import objective, table
 
@@ -98,6 +98,20 @@ class TestGraphs:
         matrix = np.abs(points[:, None] - points).astype(np.int32)
         assert orlib.excesses(matrix, 2, 4, search, 3).tolist() == [0, 0, 0]
         assert orlib.excesses(matrix, 2, 2, search, 1).tolist() == [1]
+
+    @pytest.mark.parametrize("name", ["pmed1", "pmed6", "pmed11"])
+    def test_known_optima(self, name):
+        folder = default_folder() / "orlib"
+        if not folder.exists():
+            pytest.skip(f"there is no {folder}")
+        matrix, p = orlib.load_graph(folder / f"{name}.txt")
+        optimum = orlib.load_optima(folder)[name]
+        assert orlib.excesses(matrix, p, optimum, orlib.search_ours, 10).min() == 0
+        start = np.arange(p)
+        for dtype in (np.int64, np.float32, np.float64):
+            np.testing.assert_array_equal(
+                orlib.search_ours(matrix.astype(dtype), start), orlib.search_ours(matrix, start)
+            )
 
     def test_table(self):
         found = [{"onebatchpam": np.array([0, 0.02]), "kmedoids": np.array([0.01, 0.01])}] * 2
