@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import speed
+from bench import orlib, speed
 from bench.data import default_folder
 
 
@@ -17,6 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=default_folder(), help="folder of the data sets (%(default)s)")
     commands = parser.add_subparsers(required=True, metavar="command")
     speed.add_command(commands)
+    orlib.add_command(commands)
     arguments = parser.parse_args(argv)
     try:
         arguments.run(arguments)

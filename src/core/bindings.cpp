@@ -152,10 +152,11 @@ void best_swaps(const SwapSearch& self, Block<const float> rows, ArrayOut<double
     self.best_swaps(view_of(rows), gains.data(), slots.data(), n_threads);
 }
 
-// An array that shows a vector of its owner.
-template <class T>
-nb::ndarray<nb::numpy, const T, nb::ndim<1>> array_of(const std::vector<T>& values, nb::handle owner) {
-    return {values.data(), {values.size()}, owner};
+// A property that shows a vector of the search, as it is at any time.
+template <class T, const std::vector<T>& (SwapSearch::*member)() const>
+nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig> view_of_state(nb::handle_t<SwapSearch> self) {
+    const std::vector<T>& values = (nb::cast<const SwapSearch&>(self).*member)();
+    return {values.data(), {values.size()}, self};
 }
 
 std::pair<float, bool> scan(Block<const float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
@@ -209,12 +210,12 @@ NB_MODULE(_core, module) {
         .def("best_swaps", best_swaps, "rows"_a.noconvert(), "gains"_a.noconvert(), "slots"_a.noconvert(),
              "n_threads"_a, release())
         .def_prop_ro("converged", &SwapSearch::converged)
-        .def_prop_ro("nearest", [](nb::handle self) { return array_of(nb::cast<SwapSearch&>(self).nearest(), self); })
-        .def_prop_ro("second_distances",
-                     [](nb::handle self) { return array_of(nb::cast<SwapSearch&>(self).second_distances(), self); })
         .def_prop_ro("loss", &SwapSearch::loss)
         .def_prop_ro("medoids", [](const SwapSearch& self) { return self.medoids(); })
-        .def_prop_ro("n_swaps", &SwapSearch::n_swaps);
+        .def_prop_ro("n_swaps", &SwapSearch::n_swaps)
+        .def_prop_ro("nearest", view_of_state<std::int32_t, &SwapSearch::nearest>)
+        .def_prop_ro("nearest_distances", view_of_state<float, &SwapSearch::nearest_distances>)
+        .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>);
 
     module.def("scan_rows", scan, "block"_a.noconvert(), "nearest"_a.noconvert(), "n_threads"_a, release(),
                "Write the first smallest column of each row; return the largest entry and whether all entries are "

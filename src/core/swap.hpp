@@ -42,6 +42,7 @@ public:
     const std::vector<std::int32_t>& nearest() const { return near_; }
     const std::vector<float>& second_distances() const { return d2_; }  // infinite if there is one medoid
     std::size_t n_swaps() const { return n_swaps_; }
+    const std::vector<float>& nearest_distances() const { return d1_; }
     std::size_t m() const { return weights_.size(); }
     std::size_t n_candidates() const { return n_candidates_; }
 

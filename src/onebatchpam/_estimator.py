@@ -63,9 +63,10 @@ class OneBatchPAM(MedoidEstimator):
         rows, and swaps that lower the objective itself are made. Never worse than without. ``"auto"`` goes on as
         long as it pays; a number is the largest number of rounds, 0 leaves the medoids as the batch search found
         them. A round costs about 10 n k dissimilarities.
-    init : {"random", "k-means++"} or array-like of shape (k,), default="random"
-        Medoids to start from; an array holds row indices. ``"k-means++"`` draws each with probability proportional
-        to its distance to those before it and costs n k more dissimilarities.
+    init : {"random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="random"
+        Medoids to start from; an array holds row indices. ``"random"`` draws each set with equal probability;
+        the other names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and `KMC2`, with their default
+        parameters and at their cost in dissimilarities.
     n_init : int, default=1
         Number of starts on the same batch, each refined; the one with the best objective over all rows is kept.
     max_iter : int, default=100

@@ -172,7 +172,12 @@ class _LibraryColumns(Columns):
             with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
                 out_part[:] = self._metric.compare(part, self._points)
 
-        parts = np.array_split(self._X[rows], self._n_jobs), np.array_split(out, self._n_jobs)
+        n_parts = self._n_jobs
+        if self._metric.library == "scipy":
+            # So small that Ctrl-C is answered between them although a tile has many columns. In scikit-learn, which
+            # multiplies matrices, the last digits would depend on it.
+            n_parts = max(n_parts, min(len(out), len(out) * self._points.size // _tiles.SCIPY_TILE_WORK))
+        parts = np.array_split(self._X[rows], n_parts), np.array_split(out, n_parts)
         Parallel(n_jobs=self._n_jobs, backend="threading")(
             delayed(fill_part)(part, out_part) for part, out_part in zip(*parts, strict=True) if len(part)
         )
