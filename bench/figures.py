@@ -60,23 +60,24 @@ def _save(figure: Any, folder: Path, slug: str, title: str) -> Picture:
 
 def draw_growth(scores: Scores, folder: Path) -> list[Picture]:
     """Draw time and objective against n for the k with most n, and against k for the n with most k."""
-    sizes = {cell.dataset: _rows(cell) for cell in scores.cells.values() if _rows(cell) is not None}
-    base = next(iter(sizes)).split(",")[0]
-    k = max(scores.ks, key=lambda k: len({cell.dataset for cell in scores.cells.values() if cell.k == k}))
-    label = max(sizes, key=lambda name: len({cell.k for cell in scores.cells.values() if cell.dataset == name}))
+    cells = [cell for cell in scores.cells.values() if _rows(cell) is not None]
+    base = cells[0].dataset.split(",")[0]
+    k = max(scores.ks, key=lambda k: len({cell.dataset for cell in cells if cell.k == k}))
+    label = max(scores.datasets, key=lambda name: len({cell.k for cell in cells if cell.dataset == name}))
+    present = [name for name in scores.methods if any(cell.method == name and cell.seconds for cell in cells)]
     figure, axes = plt.subplots(1, 4, figsize=(17, 3.8), layout="constrained")
-    against_n = [cell for cell in scores.cells.values() if cell.k == k and cell.dataset in sizes]
-    against_k = [cell for cell in scores.cells.values() if cell.dataset == label]
-    for pair, cells, abscissa in ((axes[:2], against_n, "n"), (axes[2:], against_k, "k")):
-        for name, style in zip(scores.methods, _styles(), strict=False):
-            own = sorted((cell for cell in cells if cell.method == name), key=lambda cell: _position(cell, abscissa))
+    against_n = [cell for cell in cells if cell.k == k]
+    against_k = [cell for cell in cells if cell.dataset == label]
+    for pair, shown, abscissa in ((axes[:2], against_n, "n"), (axes[2:], against_k, "k")):
+        for name, style in zip(present, _styles(), strict=False):
+            own = sorted((cell for cell in shown if cell.method == name), key=lambda cell: _position(cell, abscissa))
             positions = [_position(cell, abscissa) for cell in own]
             _plot_line(pair[0], positions, [cell.seconds for cell in own], name, style)
             _plot_line(pair[1], positions, [_per_row(cell) for cell in own], name, style)
         fixed = f"k = {k}" if abscissa == "n" else label
-        for axis, what in zip(pair, ("seconds", "mean distance to the nearest medoid"), strict=True):
-            axis.set(xscale="log", xlabel=abscissa, ylabel=what, title=f"{what.split()[0]} against {abscissa}, {fixed}")
-            ticks = sorted({_position(cell, abscissa) for cell in cells})
+        for axis, title, what in zip(pair, ("time", "objective"), ("seconds", "objective / n"), strict=True):
+            axis.set(xscale="log", xlabel=abscissa, ylabel=what, title=f"{title} against {abscissa}, {fixed}")
+            ticks = sorted({_position(cell, abscissa) for cell in shown})
             axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks], rotation=45 if abscissa == "n" else 0)
             axis.minorticks_off()
             axis.grid(alpha=0.3)

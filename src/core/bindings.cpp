@@ -79,6 +79,11 @@ void sweep(SwapSearch& self, Matrix<float> rows, std::size_t first, int n_thread
     self.sweep(rows.data(), first, rows.shape(0), n_threads);
 }
 
+auto nearest_distances(nb::handle_t<SwapSearch> self) {
+    const std::vector<float>& distances = nb::cast<const SwapSearch&>(self).nearest_distances();
+    return nb::ndarray<nb::numpy, const float, nb::ndim<1>, nb::c_contig>(distances.data(), {distances.size()}, self);
+}
+
 std::pair<float, bool> scan(Matrix<float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
     require(block.shape(1) > 0 && nearest.shape(0) == block.shape(0), "nearest must have an entry for each row");
     require(n_threads >= 1, "n_threads must be at least 1");
@@ -117,7 +122,8 @@ NB_MODULE(_core, module) {
         .def_prop_ro("converged", &SwapSearch::converged)
         .def_prop_ro("loss", &SwapSearch::loss)
         .def_prop_ro("medoids", [](const SwapSearch& self) { return self.medoids(); })
-        .def_prop_ro("n_swaps", &SwapSearch::n_swaps);
+        .def_prop_ro("n_swaps", &SwapSearch::n_swaps)
+        .def_prop_ro("nearest_distances", nearest_distances, "Of each column to its nearest medoid; a view.");
 
     module.def("scan_rows", scan, "block"_a.noconvert(), "nearest"_a.noconvert(), "n_threads"_a, release(),
                "Write the first smallest column of each row; return the largest entry and whether all entries are "

@@ -35,6 +35,7 @@ public:
     const std::vector<std::int64_t>& medoids() const { return medoids_; }
     double loss() const { return loss_; }
     std::size_t n_swaps() const { return n_swaps_; }
+    const std::vector<float>& nearest_distances() const { return d1_; }
     std::size_t m() const { return weights_.size(); }
     std::size_t n_candidates() const { return n_candidates_; }
 

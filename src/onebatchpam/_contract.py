@@ -54,7 +54,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         k = check_n_clusters(self.n_clusters, space.n)
 
         selection = self._select(space, k, rng, n_jobs, stages)
-        medoids, assignment = assign(space, selection.medoids, stages)
+        medoids, assignment = assign(space, selection.medoids, stages, selection.assignment)
 
         warn_if_imperfect(selection, assignment)
         self._remember_input(X, space)

@@ -86,6 +86,9 @@ class SwapSearch:
     def medoids(self) -> list[int]: ...
     @property
     def n_swaps(self) -> int: ...
+    @property
+    def nearest_distances(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]:
+        """Of each column to its nearest medoid; a view."""
 
 def scan_rows(
     block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],

@@ -50,9 +50,9 @@ class OneBatchPAM(MedoidEstimator):
           often and weigh less.
 
         A batch of all rows needs no correction; there all variants are the same.
-    init : {"random", "k-means++"} or array-like of shape (k,), default="random"
-        Medoids to start from; an array holds row indices. ``"k-means++"`` draws each with probability proportional
-        to its distance to those before it and costs n k more dissimilarities.
+    init : {"random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="random"
+        Medoids to start from; an array holds row indices. The names are those of `RandomMedoids`, `KMeansPlusPlus`,
+        `LSKMeansPlusPlus` and `KMC2`, with their default parameters and at their cost in dissimilarities.
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6

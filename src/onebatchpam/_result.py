@@ -23,6 +23,7 @@ class Selection:
     n_swaps: int = 0
     advice: str | None = None  # what to do if the algorithm was stopped before its end
     attributes: dict[str, Any] = field(default_factory=dict)  # fitted attributes that only this algorithm has
+    assignment: Assignment | None = None  # of all rows, if the algorithm has made it
 
     @classmethod
     def of_search(cls, search: SwapResult, **attributes: Any) -> Selection:

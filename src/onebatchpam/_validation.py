@@ -94,12 +94,13 @@ def check_weights(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(array)
 
 
-def check_distances(distances: NDArray[Any], first_row: int) -> None:
-    """Check the dissimilarities of consecutive rows, each to its nearest medoid."""
+def check_distances(distances: NDArray[Any], first_row: int = 0, *, rows: NDArray[np.int64] | None = None) -> None:
+    """Check the dissimilarities of consecutive rows, or of these rows, each to its nearest medoid."""
     bad = np.flatnonzero(~((distances >= 0) & (distances <= np.finfo(np.float32).max)))
     if len(bad):
+        row = first_row + bad[0] if rows is None else rows[bad[0]]
         raise ValueError(
-            f"a dissimilarity of row {first_row + bad[0]} is {distances[bad[0]]}: expected finite values that are not "
+            f"a dissimilarity of row {row} is {distances[bad[0]]}: expected finite values that are not "
             "negative and fit in float32; rescale the data if they are very large"
         )
 
