@@ -24,7 +24,12 @@ KINDS = {"paper": "row of the paper, our code", "ours": "our default", "peer": "
 FRONT = "#d62728"
 LINES = ("#4c72b0", "#dd8452", "#2a9d5c", "#8172b3", "#937860", "#c44e52", "#555555")
 MARKERS = "osD^vPX"
+LABEL_OFFSETS = ((8, 5), (8, -12), (-8, 5), (-8, -12))  # in turn, so that neighbours' numbers stay apart
+NEAR_THE_BEST = 1.05
 PARETO_KS = (10, 100)
+
+
+Point = tuple[float, float, str]  # seconds, objective, method
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ def draw_bars(scores: Scores, dataset: str, folder: Path) -> list[Picture]:
     _draw_side(axes[1], [bar.delta_ro for bar in bars], bars, "ΔRO (%)")
     axes[0].set_xscale("log")
     axes[0].set_yticks(range(len(bars)), [bar.label for bar in bars])
-    axes[0].invert_yaxis()
+    axes[0].set_ylim(len(bars) - 0.4, -0.6)
     partial = "; * not for all k" if any(bar.label.endswith("*") for bar in bars) else ""
     figure.suptitle(f"{dataset}: relative to {scores.reference}, averages over k{partial}")
     handles = [Patch(color=colour) for colour in COLOURS.values()]
@@ -182,7 +187,10 @@ def _draw_side(axis: Any, spreads: Sequence[Spread], bars: Sequence[Bar], label:
 
 
 def draw_pareto(scores: Scores, dataset: str, k: int, folder: Path) -> list[Picture]:
-    """Draw mean objective against mean time; the methods that no other beats in both in red."""
+    """Draw mean objective against mean time; the methods that no other beats in both in red.
+
+    A second panel shows the methods near the best objective, which lie close together in the first.
+    """
     points = [
         (cell.seconds.mean, cell.objective.mean, cell.method)
         for cell in scores.cells.values()
@@ -190,28 +198,45 @@ def draw_pareto(scores: Scores, dataset: str, k: int, folder: Path) -> list[Pict
     ]
     if not points:
         return []
+    best = min(objective for _, objective, _ in points)
+    near = [point for point in points if point[1] <= NEAR_THE_BEST * best]
+    figure, axes = plt.subplots(1, 2, figsize=(14, 5), layout="constrained")
+    ranks = {method: rank for rank, (_, _, method) in enumerate(sorted(points), start=1)}
     front = pareto_front(points)
-    figure, axis = plt.subplots(figsize=(10, 5), layout="constrained")
-    axis.plot([x for x, _, _ in front], [y for _, y, _ in front], color=FRONT, linewidth=1.5, zorder=2)
-    entries = []
-    for rank, (x, y, method) in enumerate(sorted(points), start=1):
-        on_front = (x, y, method) in front
-        colour = FRONT if on_front else COLOURS[CONTESTANTS[method].kind]
-        axis.scatter(x, y, color=colour, s=36, zorder=3)
-        axis.annotate(str(rank), (x, y), xytext=(5, 4), textcoords="offset points", color=colour, size=9)
-        entries.append((f"{rank:2d}  {method}", colour))
-    for row, (text, colour) in enumerate(entries):
-        axis.text(1.03, 1 - row * 0.043, text, transform=axis.transAxes, color=colour, va="top", size=9)
-    axis.set(xscale="log", xlabel="seconds, log scale", ylabel="objective")
-    axis.set_title(f"{dataset}, k = {k}: objective and time, Pareto front in red")
-    axis.grid(alpha=0.3)
+    _draw_front(axes[0], points, front, ranks)
+    _draw_front(axes[1], near, [point for point in front if point in near], ranks)
+    axes[0].set_title("all methods")
+    axes[1].set_title(f"those within {NEAR_THE_BEST - 1:.0%} of the best")
+    red = {method for _, _, method in front}
+    for row, (method, rank) in enumerate(ranks.items()):
+        place = (1.04, 1 - row * 0.043)
+        axes[1].text(*place, f"{rank:2d}  {method}", transform=axes[1].transAxes, color=_colour(method, red), va="top")
+    figure.suptitle(f"{dataset}, k = {k}: objective and time, Pareto front in red")
     slug = f"{scores.name}-pareto-{dataset}-k{k}"
     return [_save(figure, folder, slug, f"{dataset}, k = {k}: Pareto front")]
 
 
-def pareto_front(points: Sequence[tuple[float, float, str]]) -> list[tuple[float, float, str]]:
+def _draw_front(axis: Any, points: Sequence[Point], front: Sequence[Point], ranks: dict[str, int]) -> None:
+    axis.plot([x for x, _, _ in front], [y for _, y, _ in front], color=FRONT, linewidth=1.5, zorder=2)
+    for x, y, method in points:
+        colour = _colour(method, {method for _, _, method in front})
+        axis.scatter(x, y, color=colour, s=36, zorder=3)
+        offset = LABEL_OFFSETS[ranks[method] % len(LABEL_OFFSETS)]
+        style = {"textcoords": "offset points", "ha": "center", "color": colour, "size": 9}
+        axis.annotate(str(ranks[method]), (x, y), xytext=offset, **style)
+    axis.set(xscale="log", xlabel="seconds, log scale", ylabel="objective")
+    axis.ticklabel_format(axis="y", useOffset=False)
+    axis.margins(0.08)
+    axis.grid(alpha=0.3)
+
+
+def _colour(method: str, front: set[str]) -> str:
+    return FRONT if method in front else COLOURS[CONTESTANTS[method].kind]
+
+
+def pareto_front(points: Sequence[Point]) -> list[Point]:
     """Return the points that no other is at least as good as in both and better in one, by time."""
-    front: list[tuple[float, float, str]] = []
+    front: list[Point] = []
     for point in sorted(points):
         if not front or point[1] < front[-1][1] or point[:2] == front[-1][:2]:
             front.append(point)

@@ -16,6 +16,8 @@ else:
 from bench.contestants import CONTESTANTS
 from bench.scores import Spread
 
+KS = (10, 50, 100)  # what the paper's figures are averages over
+
 
 @cache
 def _figures() -> dict[str, Any]:

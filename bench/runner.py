@@ -115,8 +115,9 @@ def fetch_data(names: Sequence[str], setting: Setting) -> dict[str, str]:
         try:
             fetch(name, setting.variant)
         except (DownloadError, ImportError) as error:
-            faults[name] = f"no data: {' '.join(str(error).split())[:300]}"
-            print(f"{name}: {faults[name]}", flush=True)
+            print(error, flush=True)
+            cause = type(error.__cause__ or error).__name__
+            faults[name] = f"no data: {name} is not in the folder, and its download failed ({cause})"
     return faults
 
 
@@ -130,18 +131,21 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
     due = [run for run in runs if is_due(known.get(run), again)]
     faults = fetch_data(list(dict.fromkeys(run.dataset for run in due)), setting)
     common = {"variant": setting.variant, "threads": setting.threads, "machine": machine.describe()}
+    possible = []
+    for run in due:
+        reason = CONTESTANTS[run.method].why_unavailable() or faults.get(run.dataset)
+        if reason is None:
+            possible.append(run)
+        else:
+            store.append({**run.as_dict(), "status": "unavailable", "reason": reason, "elapsed": 0.0, **common})
+
     durations = Durations(known.values())
-    with thread_limit(setting.threads), progress_bar(len(runs), len(runs) - len(due)) as bar:
-        for position, run in enumerate(due):
-            bar.postfix = f"{durations.left(due[position:])} left"
+    with thread_limit(setting.threads), progress_bar(len(runs), len(runs) - len(possible)) as bar:
+        for position, run in enumerate(possible):
+            bar.postfix = f"{durations.left(possible[position:])} left"
             bar.set_description_str(str(run))
             started = time.perf_counter()
-            reason = CONTESTANTS[run.method].why_unavailable() or faults.get(run.dataset)
-            outcome = (
-                run_limited(measure, run, setting, limits=setting.limits)
-                if reason is None
-                else {"status": "unavailable", "reason": reason}
-            )
+            outcome = run_limited(measure, run, setting, limits=setting.limits)
             elapsed = time.perf_counter() - started
             finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
             record = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": finished, **common}
@@ -171,6 +175,8 @@ class Durations:
             self.add(record)
 
     def add(self, record: Record) -> None:
+        if record["status"] == "unavailable":
+            return
         self._known.setdefault(self._kind(Run.of(record)), []).append(record["elapsed"])
 
     def left(self, runs: Sequence[Run]) -> str:

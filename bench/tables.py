@@ -116,7 +116,7 @@ def tables(scores: Scores) -> list[Table]:
         summary(scores),
         *(per_dataset(scores, measure) for measure in MEASURES),
         per_k(scores),
-        *(per_k(scores, dataset) for dataset in scores.datasets),
+        *(per_k(scores, dataset) for dataset in scores.datasets if has_results(scores, dataset)),
         details(scores),
         missing(scores),
     ]
@@ -127,16 +127,20 @@ def average(scores: Scores, method: str, datasets: Sequence[str], ks: Sequence[i
     cells = scores.pick(method, datasets, ks)
     scale = scores.config.paper
     published = None
-    if scale is not None and scores.is_of_the_papers_data and list(ks) == scores.ks:
+    if scale is not None and scores.is_of_the_papers_data and tuple(ks) == paper.KS:
         scope = [name for name in datasets if name in paper.datasets(scale)]
         published = paper.figure(scale, scope, measure, method)
     return Entry(Spread.average(getattr(cell, measure) for cell in cells), published, len(cells))
 
 
+def has_results(scores: Scores, dataset: str) -> bool:
+    """Say whether any method has a score on a data set."""
+    return any(cell.dataset == dataset and cell.delta_ro is not None for cell in scores.cells.values())
+
+
 def shared_datasets(scores: Scores) -> list[str]:
     """Return the data sets to average over: those with results, and of the paper's if there are any."""
-    known = {cell.dataset for cell in scores.cells.values() if cell.delta_ro is not None}
-    with_results = [name for name in scores.datasets if name in known]
+    with_results = [name for name in scores.datasets if has_results(scores, name)]
     with_results = [name for name in with_results if name in DATASETS] or with_results  # whole ones if there are any
     if scores.config.paper is None:
         return with_results
@@ -212,10 +216,12 @@ def missing(scores: Scores) -> Table:
     for cell in scores.cells.values():
         for fault in cell.faults:
             alike.setdefault((cell.dataset, fault), []).append(cell)
-    rows = [
-        (dataset, [_unique(cell.k for cell in cells), _unique(cell.method for cell in cells), str(len(cells)), fault])
-        for (dataset, fault), cells in alike.items()
-    ]
+    rows = []
+    for (dataset, fault), cells in alike.items():
+        methods = list(dict.fromkeys(cell.method for cell in cells))
+        ks = sorted({cell.k for cell in cells})
+        who = "all" if methods == scores.methods else ", ".join(methods)
+        rows.append((dataset, [_list(ks), who, str(len(cells)), fault]))
     note = "" if rows else "Nothing is missing."
     columns = ["k", "methods", "runs", "reason"]
     return Table(f"{scores.name}-missing", f"{scores.config.title}: missing runs", note, columns, rows, "data set")
@@ -226,10 +232,6 @@ def _legend(scores: Scores) -> str:
     if scores.config.paper is not None and scores.is_of_the_papers_data:
         text += " Ours (std) / the paper's / the difference."
     return text
-
-
-def _unique(values: Iterable[object]) -> str:
-    return ", ".join(dict.fromkeys(map(str, values)))
 
 
 def _list(values: Sequence[int]) -> str:
