@@ -74,7 +74,7 @@ def parse_csv(content: bytes, dataset: DataSet) -> Parsed:
     import pandas
 
     def read(header: int | None) -> NDArray[np.float32]:
-        frame = pandas.read_csv(io.BytesIO(content), header=header, float_precision="round_trip")
+        frame = pandas.read_csv(io.BytesIO(content), header=header)
         return np.ascontiguousarray(frame.select_dtypes("number").to_numpy(dtype=np.float32))
 
     paper = read(header=0)
@@ -242,6 +242,7 @@ def _download(source: Source, progress: bool) -> bytes:
     """Return the archive; pooch checks its hash where one is known. The file itself is not kept."""
     import pooch
 
+    pooch.get_logger().setLevel("WARNING")  # its advice on hashes is not for our users
     with tempfile.TemporaryDirectory() as folder:
         try:
             path = pooch.retrieve(

@@ -42,7 +42,9 @@ def run_limited(task: Callable[..., Record], *arguments: Any, limits: Limits) ->
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(there, limits.memory_bytes, task, arguments))
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the process inherits: Ctrl-C is for us
     process.start()
+    signal.signal(signal.SIGINT, handler)
     there.close()
     try:
         record = _listen(here, process, limits)
@@ -82,7 +84,6 @@ def _cause_of_end(exit_code: int) -> str:
 
 def _work(there: Connection, memory_bytes: int, task: Callable[..., Record], arguments: tuple[Any, ...]) -> None:
     """Run the task; called in the fresh process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, hard))
     try:

@@ -57,9 +57,11 @@ def measure(announce: Announce, run: Run, setting: Setting) -> Record:
     _touch(problem, setting.limits.memory_bytes)
     reset_peak()
     announce(TIMED)
-    start = time.perf_counter()
-    answer = contestant.solve(problem)
-    seconds = time.perf_counter() - start
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        start = time.perf_counter()
+        answer = contestant.solve(problem)
+        seconds = time.perf_counter() - start
     announce(UNTIMED)
     peak = peak_bytes() - before
     medoids = check_medoids(answer.medoids, run.k, len(X))
@@ -73,6 +75,7 @@ def measure(announce: Announce, run: Run, setting: Setting) -> Record:
         "n_features": X.shape[1],
         "n_distinct": len(np.unique(medoids)),
         "medoids": medoids.tolist(),
+        "warnings": list(dict.fromkeys(str(warning.message) for warning in warned)),
     }
 
 

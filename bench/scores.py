@@ -143,16 +143,18 @@ class Scores:
             peak_bytes=statistics.mean(record["peak_bytes"] for record in own.values()) if own else None,
             n_distances=statistics.mean(distances) if distances else None,
             n_expected=len(runs),
-            faults=tuple(self._fault(run, base) for run in runs if run.seed not in both),
+            faults=tuple(fault for run in runs if (fault := self._fault(run, both)) is not None),
         )
 
-    def _fault(self, run: Run, base: dict[int, Record]) -> str:
-        """Say why this run does not count."""
+    def _fault(self, run: Run, scored: Sequence[int]) -> str | None:
+        """Say why this run does not count, if it should."""
         record = self.records.get(run)
         if record is None:
             return "not run"
         if record["status"] != "ok":
             return f"{record['status']}: {record['reason']}"
+        if run.seed in scored or (self.reference, dataset_label(run), run.k) not in self._groups:
+            return None
         return f"no result of the reference {self.reference}"
 
 
