@@ -57,6 +57,12 @@ class Contestant:
     package: str = "onebatchpam"
     metrics: tuple[str, ...] | None = None  # those that it can take; None for all
     paper_row: str | None = None  # the row of the paper's tables to be shown beside
+    matrix_bytes: int = 0  # per entry of an n x n matrix, for those that hold one
+
+    def memory_needed(self, problem: Problem) -> int:
+        """Return about how much memory it uses: the data, and a matrix or three times a float32 block."""
+        n = len(problem.X)
+        return problem.X.nbytes + n * (self.matrix_bytes * n or 3 * 4 * problem.paper_batch_size)
 
     def why_unavailable(self) -> str | None:
         """Say which package is missing, if one is."""
@@ -199,14 +205,14 @@ def _ours(name: str, solve: Callable[[Problem], Answer]) -> Contestant:
     return Contestant(name, solve, "ours")
 
 
-def _peer(name: str, solve: Callable[[Problem], Answer], package: str, *metrics: str) -> Contestant:
-    return Contestant(name, solve, "peer", package, metrics or None)
+def _peer(name: str, solve: Callable[[Problem], Answer], package: str, *metrics: str, **options: Any) -> Contestant:
+    return Contestant(name, solve, "peer", package, metrics or None, **options)
 
 
 AS_PUBLISHED = "OneBatchPAM-lwcs (as published)"
 CONTESTANTS = _table(
     _paper("Random", estimator("RandomMedoids")),
-    _paper("FasterPAM", estimator("FasterPAM", init="random", max_iter=100)),
+    _paper("FasterPAM", estimator("FasterPAM", init="random", max_iter=100), matrix_bytes=4),
     _paper("Alternate", estimator("Alternate", init="random", max_iter=100)),
     _paper("FasterCLARA-5", estimator("FasterCLARA", n_samplings=5, sample_size=clara_size)),
     _paper("FasterCLARA-50", estimator("FasterCLARA", n_samplings=50, sample_size=clara_size)),
@@ -226,7 +232,7 @@ CONTESTANTS = _table(
     _paper("OneBatchPAM-nniw", paper_onebatch("nniw")),
     _ours("OneBatchPAM (default)", estimator("OneBatchPAM")),
     _peer("onebatch", solve_onebatch, "onebatch"),
-    _peer("kmedoids FasterPAM", solve_kmedoids, "kmedoids"),
+    _peer("kmedoids FasterPAM", solve_kmedoids, "kmedoids", matrix_bytes=8),
     _peer("banditpam", solve_banditpam, "banditpam", *BANDITPAM_METRICS),
     _peer("KMeans, snapped", k_means("KMeans"), "sklearn", "euclidean"),
     _peer("MiniBatchKMeans, snapped", k_means("MiniBatchKMeans"), "sklearn", "euclidean"),

@@ -66,7 +66,7 @@ def _save(figure: Any, folder: Path, slug: str, title: str) -> Picture:
 def draw_growth(scores: Scores, folder: Path) -> list[Picture]:
     """Draw time and objective against n for the k with most n, and against k for the n with most k."""
     cells = [cell for cell in scores.cells.values() if _rows(cell) is not None]
-    base = cells[0].dataset.split(",")[0]
+    base = cells[0].dataset.split(" (")[0]
     k = max(scores.ks, key=lambda k: len({cell.dataset for cell in cells if cell.k == k}))
     label = max(scores.datasets, key=lambda name: len({cell.k for cell in cells if cell.dataset == name}))
     present = [name for name in scores.methods if any(cell.method == name and cell.seconds for cell in cells)]

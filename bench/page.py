@@ -16,7 +16,8 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222; }
 table { border-collapse: collapse; font-size: 13px; }
 th, td { padding: 3px 9px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
-tbody th { text-align: left; font-weight: 500; }
+tbody th, thead th:first-child { text-align: left; }
+tbody th { font-weight: 500; }
 thead th { border-bottom: 2px solid #888; }
 table.notes td { text-align: left; white-space: normal; }
 .wide { overflow-x: auto; }

@@ -160,4 +160,4 @@ class Scores:
 
 def dataset_label(run: Run) -> str:
     """Return the data set with its number of rows, if they are not all."""
-    return run.dataset if run.n is None else f"{run.dataset}, n = {run.n}"
+    return run.dataset if run.n is None else f"{run.dataset} (n = {run.n})"

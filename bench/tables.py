@@ -124,13 +124,21 @@ def tables(scores: Scores) -> list[Table]:
 
 def average(scores: Scores, method: str, datasets: Sequence[str], ks: Sequence[int], measure: str) -> Entry:
     """Return a figure over data sets and k; the paper's only where it is over the same."""
-    cells = scores.pick(method, datasets, ks)
-    scale = scores.config.paper
-    published = None
-    if scale is not None and scores.is_of_the_papers_data and tuple(ks) == paper.KS:
-        scope = [name for name in datasets if name in paper.datasets(scale)]
-        published = paper.figure(scale, scope, measure, method)
-    return Entry(Spread.average(getattr(cell, measure) for cell in cells), published, len(cells))
+    ours = Spread.average(getattr(cell, measure) for cell in scores.pick(method, datasets, ks))
+    n_expected = len(
+        {(each.dataset, each.k) for each in scores.cells.values() if each.dataset in datasets and each.k in ks}
+    )
+    scale = paper_scale(scores)
+    if scale is None or tuple(ks) != paper.KS:
+        return Entry(ours, None, n_expected)
+    scope = [name for name in datasets if name in paper.datasets(scale)]
+    return Entry(ours, paper.figure(scale, scope, measure, method), n_expected)
+
+
+def paper_scale(scores: Scores) -> str | None:
+    """Return the scale of the paper's tables that ours can be compared with, if they can."""
+    comparable = scores.is_of_the_papers_data and tuple(scores.ks) == paper.KS
+    return scores.config.paper if comparable else None
 
 
 def has_results(scores: Scores, dataset: str) -> bool:
@@ -156,7 +164,8 @@ def summary(scores: Scores) -> Table:
         if scores.pick(method, scope, scores.ks)
     ]
     note = f"Averages over {', '.join(scope) or 'nothing'} and k = {_list(scores.ks)}. {_legend(scores)}"
-    if scores.config.paper is not None and set(scope) < set(paper.datasets(scores.config.paper)):
+    scale = paper_scale(scores)
+    if scale is not None and set(scope) < set(paper.datasets(scale)):
         note += " The paper's figures are averaged over the same data sets."
     return Table(f"{scores.name}-summary", f"{scores.config.title}: summary", note, list(MEASURES.values()), rows)
 
@@ -229,7 +238,8 @@ def missing(scores: Scores) -> Table:
 
 def _legend(scores: Scores) -> str:
     text = f"In percent, relative to {scores.reference}; in brackets the standard deviation over seeds."
-    if scores.config.paper is not None and scores.is_of_the_papers_data:
+    text += " [i of j]: an average over what there is."
+    if paper_scale(scores) is not None:
         text += " Ours (std) / the paper's / the difference."
     return text
 
