@@ -144,6 +144,61 @@ def best_single(block, weights=None):
     return int(np.argmin(np.asarray(block, np.float64) @ weights))
 
 
+def clara(block, samples, starts, *, tol=0.0, chunk=1):
+    """Return the medoids of the samples that suit all columns best, the first of equal ones, and their loss."""
+    found = []
+    for sample, start in zip(samples, starts, strict=True):
+        result = swap_search(block[np.ix_(sample, sample)], start, tol=tol, chunk=chunk)
+        medoids = np.asarray(sample)[result.medoids]
+        found.append((loss(block, medoids), medoids))
+    return min(found, key=lambda each: each[0])
+
+
+def alternate(block, medoids):
+    """Move each medoid to the row with the smallest sum in its cluster, until none moves; clusters are not empty."""
+    medoids = np.array(medoids)
+    while True:
+        labels = np.argmin(block[medoids], axis=0)
+        moved = medoids.copy()
+        for slot in range(len(medoids)):
+            members = np.flatnonzero(labels == slot)
+            sums = block[np.ix_(members, members)].sum(axis=1)
+            moved[slot] = members[np.argmin(sums)]
+        if np.array_equal(moved, medoids):
+            return medoids
+        medoids = moved
+
+
+def propose(block, medoids, candidates):
+    """Swap each candidate in turn for the medoid whose place it takes best, if that lowers the loss."""
+    medoids, n_swaps = np.array(medoids), 0
+    for candidate in candidates:
+        gains = swap_gains(block, medoids, np.ones(block.shape[1]))[candidate]
+        if candidate not in medoids and gains.max() > 0:
+            medoids[np.argmax(gains)] = candidate
+            n_swaps += 1
+    return medoids, n_swaps
+
+
+def kmeans_plus_plus_probabilities(block, medoids, power):
+    """Return with which probability each column is drawn next."""
+    odds = block[np.asarray(medoids)].min(axis=0) ** power
+    return odds / odds.sum()
+
+
+def kmc2_probabilities(block, medoids, power, chain_length):
+    """Return with which probability each column is the end of the chain."""
+    others = np.setdiff1d(np.arange(block.shape[1]), medoids)
+    odds = block[np.asarray(medoids)].min(axis=0)[others] ** power
+    move = np.minimum(1, odds[None, :] / odds[:, None]) / len(others)
+    np.fill_diagonal(move, 0)
+    np.fill_diagonal(move, 1 - move.sum(axis=1))
+    at = np.full(len(others), 1 / len(others)) @ np.linalg.matrix_power(move, chain_length - 1)
+    probabilities = np.zeros(block.shape[1])
+    probabilities[others] = at
+    return probabilities
+
+
 def nearest_medoids(X, medoids, metric):
     """Return the nearest medoid of every row, of equally near ones the lowest slot, and the distance to it."""
     distances = distance_block(X, np.asarray(X)[medoids], metric)

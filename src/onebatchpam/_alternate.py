@@ -40,8 +40,9 @@ class Alternate(MedoidEstimator):
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     init : {"random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="random"
-        Medoids to start from; an array holds row indices. The names are those of `RandomMedoids`, `KMeansPlusPlus`,
-        `LSKMeansPlusPlus` and `KMC2`, with their default parameters.
+        Medoids to start from; an array holds row indices. ``"random"`` draws each set with equal probability;
+        the other names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and `KMC2`, with their default
+        parameters.
     max_iter : int, default=100
         Largest number of passes; the last one is that in which no medoid moves.
     n_jobs : int, default=None
@@ -145,20 +146,29 @@ def move_to_middles(
     with stages.stage("middles of clusters", total=space.n) as bar:
         for slot, members in enumerate(clusters):
             if len(members) > 0:
-                moved[slot] = middle_of(space, members, medoids[slot], medoids, n_jobs)
+                moved[slot] = middle_of(space, members, slot, medoids, assignment, n_jobs)
             bar.update(len(members))
     return moved
 
 
 def middle_of(
-    space: Space, members: NDArray[np.int64], medoid: np.int64, medoids: NDArray[np.int64], n_jobs: int
+    space: Space,
+    members: NDArray[np.int64],
+    slot: int,
+    medoids: NDArray[np.int64],
+    assignment: Assignment,
+    n_jobs: int,
 ) -> np.int64:
-    """Return the medoid, or the first member with the smallest sum if that is smaller and no other medoid."""
+    """Return the medoid, or the first member with the smallest sum if that is smaller.
+
+    It is no other medoid: to each of these rows all others are at least as far as the one they belong to.
+    """
     sums = sums_within(space, members, n_jobs)
-    sums[np.isin(members, medoids) & (members != medoid)] = np.inf
+    is_medoid = members == medoids[slot]
+    # A medoid can belong to the cluster of another one, if it is nearer to that than to itself.
+    of_medoid = sums[is_medoid][0] if is_medoid.any() else assignment.distances[members].sum(dtype=np.float64)
     middle = np.argmin(sums)
-    of_medoid = sums[members == medoid].min(initial=np.inf)
-    return members[middle] if sums[middle] < of_medoid else medoid
+    return members[middle] if sums[middle] < of_medoid else medoids[slot]
 
 
 def sums_within(space: Space, members: NDArray[np.int64], n_jobs: int) -> NDArray[np.float64]:

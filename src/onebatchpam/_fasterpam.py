@@ -41,9 +41,9 @@ class FasterPAM(MedoidEstimator):
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     init : {"random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="random"
-        Medoids to start from; an array holds row indices. The names are those of `RandomMedoids`, `KMeansPlusPlus`,
-        `LSKMeansPlusPlus` and `KMC2`, with their default parameters. The same `random_state` gives the same start as
-        in `OneBatchPAM`.
+        Medoids to start from; an array holds row indices. ``"random"`` draws each set with equal probability;
+        the other names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and `KMC2`, with their default
+        parameters. The same `random_state` gives the same start as in `OneBatchPAM`.
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6

@@ -93,25 +93,28 @@ def ls_kmeans_plus_plus(
     *,
     n_proposals: int = N_PROPOSALS,
     power: float = 1.0,
-) -> tuple[NDArray[np.int64], int]:
-    """Draw as `kmeans_plus_plus`, then propose further rows for the best swap; return medoids and number of swaps.
+) -> tuple[NDArray[np.int64], int, int]:
+    """Draw as `kmeans_plus_plus`, then propose further rows for the best swap.
+
+    Return the medoids, how many rows were proposed, fewer if all are at distance 0, and how many were swapped in.
 
     The search keeps the nearest and the second nearest medoid of every row, so that a proposal is weighed against all
     medoids at the price of its n distances.
     """
     distances = np.empty((k, space.n), np.float32)
     medoids = kmeans_plus_plus(space, k, rng, stages, power=power, distances=distances)
+    n_proposals = n_proposals if k < space.n else 0  # there is no other row
     with stages.stage("local search", total=n_proposals, unit=" proposals") as bar:
         search = _local_search(medoids, distances, n_proposals)
         del distances  # the search has a copy
-        for _ in range(n_proposals):
-            if not search.nearest_distances.any():
-                break  # every row is at distance 0
+        n_made = 0
+        while n_made < n_proposals and search.nearest_distances.any():
+            n_made += 1
             candidate = draw_far(search.nearest_distances, search.medoids, power, rng)
             row = distances_from(space, candidate).astype(np.float32)
             search.sweep(row[np.newaxis], candidate, 1)
             bar.update(1)
-    return np.array(search.medoids, dtype=np.int64), search.n_swaps
+    return np.array(search.medoids, dtype=np.int64), n_made, search.n_swaps
 
 
 def _local_search(
