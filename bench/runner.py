@@ -1,8 +1,9 @@
 """`python -m bench run`: an experiment, each run in a process of its own, one record per run.
 
 Time covers the call that chooses the medoids (for our estimators the whole `fit`), with packages imported and data
-loaded before. The objective is computed here, in float64 over all rows, from the medoids that were returned. Memory is
-the peak during the call, data included, beyond that of the process before the data were loaded.
+loaded before, and on memory that the process has used before. The objective is computed here, in float64 over all rows,
+from the medoids that were returned. Memory is measured in another process, for the first seed: the peak during the
+call, data included, beyond that of the process before the data were loaded.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import os
 import statistics
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -29,7 +29,7 @@ from bench.contestants import CONTESTANTS, Contestant, Problem
 from bench.data import add_options, is_available, load
 from bench.download import DownloadError, fetch
 from bench.limits import TIMED, UNTIMED, Announce, Limits, run_limited
-from bench.process import peak_bytes, reset_peak, resident_bytes, touch_memory
+from bench.process import KEEP_MEMORY, environment, peak_bytes, reset_peak, resident_bytes, touch_memory
 from bench.records import Record, Run, Store, add_results_option, stores
 from bench.speed import objective
 
@@ -47,14 +47,11 @@ class Setting:
 
 
 def measure(announce: Announce, run: Run, setting: Setting) -> Record:
-    """Let one contestant solve one problem; called in a fresh process."""
+    """Let one contestant solve one problem; called in a fresh process that keeps its memory."""
     contestant = CONTESTANTS[run.method]
     _warm_up(contestant, run, setting.threads)
-    before = resident_bytes()
-    X = choose_rows(load(run.dataset, setting.data, variant=setting.variant), run)
-    problem = Problem(X, run.k, run.metric, run.seed, setting.threads)
+    problem = pose(run, setting)
     _touch(contestant, problem, setting.limits.memory_bytes)
-    reset_peak()
     announce(TIMED)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("default")
@@ -62,20 +59,47 @@ def measure(announce: Announce, run: Run, setting: Setting) -> Record:
         answer = contestant.solve(problem)
         seconds = time.perf_counter() - start
     announce(UNTIMED)
-    peak = peak_bytes() - before
-    medoids = check_medoids(answer.medoids, run.k, len(X))
+    medoids = check_medoids(answer.medoids, run.k, len(problem.X))
     return {
         "seconds": seconds,
         "stages": answer.stages,
         "n_distances": answer.n_distances,
-        "peak_bytes": peak,
-        "objective": objective(X, medoids, run.metric),
-        "n_rows": len(X),
-        "n_features": X.shape[1],
+        "objective": objective(problem.X, medoids, run.metric),
+        "n_rows": len(problem.X),
+        "n_features": problem.X.shape[1],
         "n_distinct": len(np.unique(medoids)),
         "medoids": medoids.tolist(),
         "warnings": list(dict.fromkeys(str(warning.message) for warning in warned)),
     }
+
+
+def measure_peak(announce: Announce, run: Run, setting: Setting) -> Record:
+    """Do the same for the memory it takes; called in a fresh process."""
+    contestant = CONTESTANTS[run.method]
+    _warm_up(contestant, run, setting.threads)
+    before = resident_bytes()
+    problem = pose(run, setting)
+    reset_peak()
+    announce(TIMED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        contestant.solve(problem)
+    return {"peak_bytes": peak_bytes() - before}
+
+
+def pose(run: Run, setting: Setting) -> Problem:
+    """Load the data."""
+    X = choose_rows(load(run.dataset, setting.data, variant=setting.variant), run)
+    return Problem(X, run.k, run.metric, run.seed, setting.threads)
+
+
+def run_both(run: Run, setting: Setting) -> Record:
+    """Measure time and, once for all seeds, memory."""
+    with environment(KEEP_MEMORY):
+        outcome = run_limited(measure, run, setting, limits=setting.limits)
+    if outcome["status"] == "ok" and run.seed == 0:
+        outcome["peak_bytes"] = run_limited(measure_peak, run, setting, limits=setting.limits).get("peak_bytes")
+    return outcome
 
 
 def _warm_up(contestant: Contestant, run: Run, threads: int) -> None:
@@ -143,12 +167,13 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
             store.append({**run.as_dict(), "status": "unavailable", "reason": reason, "elapsed": 0.0, **common})
 
     durations = Durations(known.values())
-    with thread_limit(setting.threads), progress_bar(len(runs), len(runs) - len(possible)) as bar:
+    thread_limit = dict.fromkeys(THREAD_VARIABLES, str(setting.threads))  # for libraries; ours are told how many
+    with environment(thread_limit), progress_bar(len(runs), len(runs) - len(possible)) as bar:
         for position, run in enumerate(possible):
             bar.postfix = f"{durations.left(possible[position:])} left"
             bar.set_description_str(str(run))
             started = time.perf_counter()
-            outcome = run_limited(measure, run, setting, limits=setting.limits)
+            outcome = run_both(run, setting)
             elapsed = time.perf_counter() - started
             finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
             record = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": finished, **common}
@@ -194,21 +219,6 @@ class Durations:
     @staticmethod
     def _kind(run: Run) -> tuple[Any, ...]:
         return (run.dataset, run.n, run.k, run.method)
-
-
-@contextmanager
-def thread_limit(threads: int) -> Iterator[None]:
-    """Limit the threads of libraries in processes that start inside; ours are told how many."""
-    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def store_name(config: Config, variant: str, threads: int | None) -> str:

@@ -140,7 +140,7 @@ class Scores:
             rt=rt,
             delta_ro=delta_ro,
             paired_delta_ro=paired,
-            peak_bytes=statistics.mean(record["peak_bytes"] for record in own.values()) if own else None,
+            peak_bytes=next((record["peak_bytes"] for record in own.values() if record.get("peak_bytes")), None),
             n_distances=statistics.mean(distances) if distances else None,
             n_expected=len(runs),
             faults=tuple(fault for run in runs if (fault := self._fault(run, both)) is not None),

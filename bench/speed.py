@@ -3,8 +3,9 @@
 That is its first section; `methods.py` has the others.
 
 The same data, k, batch size and metric; every run in a process of its own, the contestants taking turns. Time covers
-the call to `fit` only. The objective is computed here, in float64, from the medoids that were returned. Memory is the
-peak during the fit, data included, beyond that of the process before the data were loaded.
+the call to `fit` only, on memory that the process has used before. The objective is computed here, in float64, from the
+medoids that were returned. Memory, in another process, is the peak during the fit, data included, beyond that before
+the data were loaded.
 """
 
 from __future__ import annotations
@@ -109,27 +110,43 @@ CONTESTANTS = {
 
 
 def measure(case: Case, name: str, seed: int, folder: Path) -> dict[str, Any]:
-    """Run one contestant once; called in a fresh process."""
+    """Run one contestant once; called in a fresh process that keeps its memory."""
     contestant = CONTESTANTS[name]
-    small = np.random.default_rng(0).random((50, 4), dtype=np.float32)
-    contestant.fit(small, Case("warm-up", case.metric, 2), 10, 0)  # imports are no part of a fit
-    before = resident_bytes()
+    warm_up(contestant, case)
     X = load(case.dataset, folder, contestant.dtype)
     m = case.batch_size(len(X))
-    needed = X.nbytes + 4 * len(X) * m
-    touch_memory(MEMORY_TO_TOUCH * needed)
-    reset_peak()
+    touch_memory(MEMORY_TO_TOUCH * needed_bytes(X, m))
     start = time.perf_counter()
     medoids, stages = contestant.fit(X, case, m, seed)
     seconds = time.perf_counter() - start
-    peak = peak_bytes() - before
     return {
         "seconds": seconds,
         "stages": stages,
-        "peak_bytes": peak,
-        "needed_bytes": needed,
         "objective": objective(load(case.dataset, folder), medoids, case.metric),
     }
+
+
+def measure_peak(case: Case, name: str, folder: Path) -> dict[str, Any]:
+    """Do the same for the memory it takes; called in a fresh process."""
+    contestant = CONTESTANTS[name]
+    warm_up(contestant, case)
+    before = resident_bytes()
+    X = load(case.dataset, folder, contestant.dtype)
+    m = case.batch_size(len(X))
+    reset_peak()
+    contestant.fit(X, case, m, 0)
+    return {"peak_bytes": peak_bytes() - before, "needed_bytes": needed_bytes(X, m)}
+
+
+def warm_up(contestant: Contestant, case: Case) -> None:
+    """Fit something tiny: imports are no part of a fit."""
+    small = np.random.default_rng(0).random((50, 4), dtype=np.float32)
+    contestant.fit(small, Case("warm-up", case.metric, 2), 10, 0)
+
+
+def needed_bytes(X: NDArray[Any], m: int) -> int:
+    """Return the bytes of data and block."""
+    return X.nbytes + 4 * len(X) * m
 
 
 def objective(X: NDArray[Any], medoids: NDArray[np.int64], metric: str) -> float:
@@ -164,13 +181,14 @@ def run_onebatch(seeds: int, only: str, folder: Path, keep: Callable[[dict[str, 
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for seed in range(seeds):
             for name in names:
-                record = run_alone(measure, case, name, seed, folder)
+                record = run_alone(measure, case, name, seed, folder, keep_memory=True)
                 runs[name].append(record)
                 keep({"section": "onebatch", "case": str(case), "method": name, "seed": seed, **record})
-        print(f"\n{case}\n{table(runs)}", flush=True)
+        peaks = {name: run_alone(measure_peak, case, name, folder) for name in names}
+        print(f"\n{case}\n{table(runs, peaks)}", flush=True)
 
 
-def table(runs: dict[str, list[dict[str, Any]]]) -> str:
+def table(runs: dict[str, list[dict[str, Any]]], peaks: dict[str, dict[str, Any]]) -> str:
     """Return the medians of the runs as Markdown."""
     base_seconds = statistics.median(record["seconds"] for record in runs[BASELINE])
     base_objective = statistics.mean(record["objective"] for record in runs[BASELINE])
@@ -181,11 +199,11 @@ def table(runs: dict[str, list[dict[str, Any]]]) -> str:
     for name, records in runs.items():
         seconds = statistics.median(record["seconds"] for record in records)
         mean = statistics.mean(record["objective"] for record in records)
-        peak = statistics.median(record["peak_bytes"] for record in records)
+        peak, needed = peaks[name]["peak_bytes"], peaks[name]["needed_bytes"]
         stages = {key: statistics.median(r["stages"][key] for r in records) for key in records[0]["stages"]}
         lines.append(
             f"| {name} | {seconds:.3f} | {base_seconds / seconds:.1f} | {mean:.6g} ({mean / base_objective - 1:+.2%}) "
-            f"| {peak / 1e6:,.0f} MB | {peak / records[0]['needed_bytes']:.2f} "
+            f"| {peak / 1e6:,.0f} MB | {peak / needed:.2f} "
             f"| {', '.join(f'{key} {value:.3f}' for key, value in stages.items())} |"
         )
     return "\n".join(lines)

@@ -27,11 +27,10 @@ def test_table_compares_medians_with_the_authors_package():
             "seconds": seconds,
             "objective": objective,
             "stages": {"distances": seconds / 2},
-            "peak_bytes": 2e6,
-            "needed_bytes": 1e6,
         }
 
-    lines = table({"onebatch": [run(s, 100.0) for s in (1, 10, 900)], "ours": [run(2, 99.0)]}).splitlines()
+    peaks = {name: {"peak_bytes": 2e6, "needed_bytes": 1e6} for name in ("onebatch", "ours")}
+    lines = table({"onebatch": [run(s, 100.0) for s in (1, 10, 900)], "ours": [run(2, 99.0)]}, peaks).splitlines()
     assert lines[2].startswith("| onebatch | 10.000 | 1.0 | 100 (+0.00%) | 2 MB | 2.00 |")
     assert lines[3] == "| ours | 2.000 | 5.0 | 99 (-1.00%) | 2 MB | 2.00 | distances 1.000 |"
 
@@ -60,12 +59,11 @@ def test_a_table_of_methods_compares_with_the_first_and_with_the_best():
             "objective": objective,
             "stages": stages,
             "n_distances": 1000,
-            "peak_bytes": 2e6,
         }
 
     first = [run(s, 102.0, **{"distances": s - 2, "swap search": 2.0}) for s in (5, 8, 900)]
     runs = {"kmedoids": first, "ours": [run(2, 100.0, **{"swap search": 0.5})], "random": [run(1, 150.0)]}
-    lines = methods.table(runs).splitlines()
+    lines = methods.table(runs, dict.fromkeys(runs, 2_000_000)).splitlines()
     assert lines[2].startswith("| kmedoids | 8.000 | 1.0 | 1.0 | 102 (+2.00%) | 1e+03 | 2 MB | distances 6.000,")
     assert lines[3].startswith("| ours | 2.000 | 4.0 | 4.0 | 100 (+0.00%) |")
     assert lines[4].startswith("| random | 1.000 | 8.0 |  | 150 (+50.00%) |")
@@ -81,6 +79,7 @@ def test_every_method_of_a_section_runs(section, tmp_path, monkeypatch):
         record = methods.measure(section, method.name, problem, 0, tmp_path)
         assert record["n_distances"] > 0
         assert record["objective"] > 0
+        assert methods.measure_peak(section, method.name, problem, tmp_path)["peak_bytes"] >= 0
 
 
 class TestGraphs:

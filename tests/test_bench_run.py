@@ -16,8 +16,9 @@ from bench.__main__ import main
 from bench.config import ConfigError, find_config, read_config
 from bench.contestants import AS_PUBLISHED, CONTESTANTS
 from bench.limits import Limits, run_limited
+from bench.process import environment
 from bench.records import Run, Store
-from bench.runner import Durations, Setting, check_medoids, choose_rows, execute, is_due, store_name, thread_limit
+from bench.runner import THREAD_VARIABLES, Durations, Setting, check_medoids, choose_rows, execute, is_due, store_name
 
 import bench_tasks
 
@@ -138,7 +139,7 @@ def test_bad_medoids_are_refused(medoids):
 def test_threads_are_limited_in_processes_only(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    with thread_limit(2):
+    with environment(dict.fromkeys(THREAD_VARIABLES, "2")):
         assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "2"
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert "MKL_NUM_THREADS" not in os.environ
