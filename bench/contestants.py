@@ -95,16 +95,22 @@ def clara_size(problem: Problem) -> int:
     return min(len(problem.X), 80 + 4 * problem.k)
 
 
+def times_m(factor: float) -> Callable[[Problem], int]:
+    """Return a batch size relative to the paper's."""
+    return lambda problem: max(problem.k, min(len(problem.X), int(factor * problem.paper_batch_size)))
+
+
+def times_k(points_per_medoid: int) -> Callable[[Problem], int]:
+    """Return a batch size relative to the number of medoids."""
+    return lambda problem: min(len(problem.X), points_per_medoid * problem.k)
+
+
 def paper_onebatch(variant: str) -> Callable[[Problem], Answer]:
     """Return OneBatchPAM as in the paper, whatever our defaults are."""
 
     def solve(problem: Problem) -> Answer:
-        from onebatchpam import OneBatchPAM
-
         settings = {"variant": variant, "batch_size": problem.paper_batch_size, "init": "random", "max_iter": 100}
-        if "refine" in inspect.signature(OneBatchPAM).parameters:
-            settings["refine"] = 0
-        return estimator("OneBatchPAM", tol=1e-6, **settings)(problem)
+        return estimator("OneBatchPAM", tol=1e-6, refine=0, **settings)(problem)
 
     return solve
 
@@ -209,6 +215,7 @@ def _peer(name: str, solve: Callable[[Problem], Answer], package: str, *metrics:
     return Contestant(name, solve, "peer", package, metrics or None, **options)
 
 
+FACTORS = (0.25, 0.5, 2, 4)
 AS_PUBLISHED = "OneBatchPAM-lwcs (as published)"
 CONTESTANTS = _table(
     _paper("Random", estimator("RandomMedoids")),
@@ -231,6 +238,19 @@ CONTESTANTS = _table(
     _paper("OneBatchPAM-debias", paper_onebatch("debias")),
     _paper("OneBatchPAM-nniw", paper_onebatch("nniw")),
     _ours("OneBatchPAM (default)", estimator("OneBatchPAM")),
+    _ours("OneBatchPAM, 3 starts", estimator("OneBatchPAM", n_init=3)),
+    _ours("progressive", estimator("OneBatchPAM", refine=0)),
+    _ours("progressive, 1 round", estimator("OneBatchPAM", refine=1)),
+    *(
+        _ours(f"{variant}, refined", estimator("OneBatchPAM", variant=variant))
+        for variant in ("unif", "debias", "nniw")
+    ),
+    *(
+        _ours(f"nniw, {x:g} m", estimator("OneBatchPAM", variant="nniw", refine=0, batch_size=times_m(x)))
+        for x in FACTORS
+    ),
+    *(_ours(f"refined, {x:g} m", estimator("OneBatchPAM", batch_size=times_m(x))) for x in FACTORS),
+    *(_ours(f"refined, {c} k", estimator("OneBatchPAM", batch_size=times_k(c))) for c in (5, 10, 20, 40)),
     _peer("onebatch", solve_onebatch, "onebatch"),
     _peer("kmedoids FasterPAM", solve_kmedoids, "kmedoids", matrix_bytes=8),
     _peer("banditpam", solve_banditpam, "banditpam", *BANDITPAM_METRICS),

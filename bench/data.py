@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import synthetic
+
 FOLDER_VARIABLE = "ONEBATCHPAM_DATA"
 CACHE_VARIABLE = "ONEBATCHPAM_CACHE"
 VARIANTS = ("paper", "clean")
@@ -55,7 +57,7 @@ DATASETS = {
         DataSet("dota2", (92650, 117), label=0),
         DataSet("monitor_gas", (416153, 9)),
         DataSet("covertype", (581011, 55), label=-1, eaten_row=True),
-        DataSet("blobs", (600, 4)),  # not of the paper: generated, for trying things out
+        *(DataSet(name, shape) for name, (_, shape) in synthetic.SHAPES.items()),
     )
 }
 
@@ -112,7 +114,7 @@ def find(name: str, folder: Path, variant: str = "paper") -> Path | None:
 
 def is_available(name: str, folder: Path, variant: str = "paper") -> bool:
     """Say whether `load` will succeed without a download."""
-    return name == "blobs" or find(name, folder, variant) is not None or _can_drop_label(name, folder, variant)
+    return name in synthetic.SHAPES or find(name, folder, variant) is not None or _can_drop_label(name, folder, variant)
 
 
 def _can_drop_label(name: str, folder: Path, variant: str) -> bool:
@@ -135,8 +137,8 @@ def load(name: str, folder: Path, dtype: str = "float32", variant: str = "paper"
 def _stored(dataset: DataSet, folder: Path, variant: str) -> NDArray[Any]:
     if variant not in VARIANTS:
         raise ValueError(f"there is no variant {variant!r}: expected one of {', '.join(VARIANTS)}")
-    if dataset.name == "blobs":
-        return _blobs(dataset.shape)
+    if dataset.name in synthetic.SHAPES:
+        return synthetic.generate(dataset.name)
     path = find(dataset.name, folder, variant)
     if path is not None:
         return _read(path, dataset, variant)
@@ -160,9 +162,3 @@ def _read(path: Path, dataset: DataSet, variant: str) -> NDArray[Any]:
         X = arrays["X"]
     check_shape(X, dataset, variant, str(path))
     return X
-
-
-def _blobs(shape: tuple[int, int]) -> NDArray[np.float64]:
-    rng = np.random.RandomState(0)
-    centres = rng.uniform(-10, 10, size=(12, shape[1]))
-    return centres[rng.randint(len(centres), size=shape[0])] + rng.standard_normal(shape)

@@ -1,0 +1,57 @@
+"""Generated data, on which defaults are chosen: the paper's sets are for reporting only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.float64]
+
+
+def blobs(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return a dozen well-separated groups, for trying things out."""
+    centres = rng.uniform(-10, 10, size=(12, p))
+    return centres[rng.randint(len(centres), size=n)] + rng.standard_normal((n, p))
+
+
+def mixture(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return sixty overlapping groups of different spread."""
+    group = rng.randint(60, size=n)
+    spread = np.exp(0.3 * rng.standard_normal(60))
+    return 2 * rng.standard_normal((60, p))[group] + rng.standard_normal((n, p)) * spread[group, None]
+
+
+def gaussian(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return one blob, in which nothing tells where medoids belong."""
+    return rng.standard_normal((n, p))
+
+
+def heavy_tails(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return log-normal rows."""
+    return np.exp(rng.standard_normal((n, p)))
+
+
+def far_groups(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return one blob and six groups of eight rows far away from it and from each other."""
+    centres = 100 * np.concatenate([np.eye(p), -np.eye(p)])[:6]
+    groups = np.repeat(centres, 8, axis=0) + 0.5 * rng.standard_normal((48, p))
+    return np.concatenate([rng.standard_normal((n - 48, p)), groups])[rng.permutation(n)]
+
+
+SHAPES: dict[str, tuple[Callable[[np.random.RandomState, int, int], Rows], tuple[int, int]]] = {
+    "blobs": (blobs, (600, 4)),
+    "mixture": (mixture, (12000, 10)),
+    "gaussian3": (gaussian, (12000, 3)),
+    "gaussian10": (gaussian, (12000, 10)),
+    "gaussian40": (gaussian, (12000, 40)),
+    "heavy_tails": (heavy_tails, (12000, 8)),
+    "far_groups": (far_groups, (12000, 4)),
+}
+
+
+def generate(name: str) -> Rows:
+    """Return a generated data set, always the same."""
+    make, (n, p) = SHAPES[name]
+    return make(np.random.RandomState(0), n, p)
