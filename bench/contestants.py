@@ -207,15 +207,14 @@ def _paper(name: str, solve: Callable[[Problem], Answer], **options: Any) -> Con
     return Contestant(name, solve, "paper", paper_row=options.pop("paper_row", name), **options)
 
 
-def _ours(name: str, solve: Callable[[Problem], Answer]) -> Contestant:
-    return Contestant(name, solve, "ours")
+def _onebatch(name: str, **parameters: Any) -> Contestant:
+    return Contestant(name, estimator("OneBatchPAM", **parameters), "ours")
 
 
 def _peer(name: str, solve: Callable[[Problem], Answer], package: str, *metrics: str, **options: Any) -> Contestant:
     return Contestant(name, solve, "peer", package, metrics or None, **options)
 
 
-FACTORS = (0.25, 0.5, 2, 4)
 AS_PUBLISHED = "OneBatchPAM-lwcs (as published)"
 CONTESTANTS = _table(
     _paper("Random", estimator("RandomMedoids")),
@@ -237,20 +236,14 @@ CONTESTANTS = _table(
     _paper("OneBatchPAM-unif", paper_onebatch("unif")),
     _paper("OneBatchPAM-debias", paper_onebatch("debias")),
     _paper("OneBatchPAM-nniw", paper_onebatch("nniw")),
-    _ours("OneBatchPAM (default)", estimator("OneBatchPAM")),
-    _ours("OneBatchPAM, 3 starts", estimator("OneBatchPAM", n_init=3)),
-    _ours("progressive", estimator("OneBatchPAM", refine=0)),
-    _ours("progressive, 1 round", estimator("OneBatchPAM", refine=1)),
-    *(
-        _ours(f"{variant}, refined", estimator("OneBatchPAM", variant=variant))
-        for variant in ("unif", "debias", "nniw")
-    ),
-    *(
-        _ours(f"nniw, {x:g} m", estimator("OneBatchPAM", variant="nniw", refine=0, batch_size=times_m(x)))
-        for x in FACTORS
-    ),
-    *(_ours(f"refined, {x:g} m", estimator("OneBatchPAM", batch_size=times_m(x))) for x in FACTORS),
-    *(_ours(f"refined, {c} k", estimator("OneBatchPAM", batch_size=times_k(c))) for c in (5, 10, 20, 40)),
+    _onebatch("OneBatchPAM (default)"),
+    _onebatch("OneBatchPAM, 3 starts", n_init=3),
+    _onebatch("progressive", refine=0),
+    _onebatch("progressive, 1 round", refine=1),
+    *(_onebatch(f"{variant}, refined", variant=variant) for variant in ("unif", "debias", "nniw")),
+    *(_onebatch(f"nniw, {x:g} m", variant="nniw", refine=0, batch_size=times_m(x)) for x in (0.25, 0.5, 2, 4)),
+    *(_onebatch(f"refined, {x:g} m", batch_size=times_m(x)) for x in (0.25, 0.5, 2, 4)),
+    *(_onebatch(f"refined, {c} k", batch_size=times_k(c)) for c in (5, 10, 20, 40)),
     _peer("onebatch", solve_onebatch, "onebatch"),
     _peer("kmedoids FasterPAM", solve_kmedoids, "kmedoids", matrix_bytes=8),
     _peer("banditpam", solve_banditpam, "banditpam", *BANDITPAM_METRICS),

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from bench import synthetic
 from bench.__main__ import main
 from bench.data import DATASETS, default_folder, find, is_available, load
 from bench.download import SOURCES, DownloadError, array_sha256, fetch
@@ -264,7 +265,7 @@ def test_shapes_of_the_clean_variants():
 
 
 def test_every_data_set_of_the_paper_has_a_home_and_a_check():
-    assert set(SOURCES) == set(DATASETS) - {"blobs"}
+    assert set(SOURCES) == set(DATASETS) - set(synthetic.SHAPES)
     for source in SOURCES.values():
         assert source.array_sha256 or source.archive_hash or source.member_git_blob
 
@@ -275,3 +276,11 @@ def test_the_checksums_are_those_of_the_papers_arrays(name):
     if path is None:
         pytest.skip(f"{name} is not at hand")
     assert array_sha256(load(name, default_folder())) == SOURCES[name].array_sha256
+
+
+@pytest.mark.parametrize("name", synthetic.SHAPES)
+def test_generated_data_are_always_the_same(name, tmp_path):
+    X = load(name, tmp_path)
+    assert X.shape == DATASETS[name].shape
+    assert np.isfinite(X).all()
+    np.testing.assert_array_equal(load(name, tmp_path), X)
