@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data import load
-from bench.process import peak_bytes, reset_peak, resident_bytes, run_alone, touch_memory
+from bench.process import keep_memory, peak_bytes, reset_peak, resident_bytes, run_alone, touch_memory
 
 SWAP_PHASE = "swap search"
 MEMORY_TO_TOUCH = 10**9  # more than a method holds that does not hold all pairs
@@ -135,9 +135,10 @@ SECTIONS = {
 
 
 def measure(section: str, name: str, problem: Problem, seed: int, folder: Path) -> dict[str, Any]:
-    """Run one method once; called in a fresh process that keeps its memory."""
+    """Run one method once; called in a fresh process."""
     from bench.speed import objective
 
+    keep_memory()
     method = warmed_up(section, name, problem)
     X = problem.rows(folder, bytes_if_stored=name != "kmedoids")
     touch_memory(MEMORY_TO_TOUCH + method.bytes_per_pair * len(X) ** 2)
@@ -180,7 +181,7 @@ def run_section(section: str, seeds: int, only: str, folder: Path, keep: Callabl
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for seed in range(seeds):
             for name in names:
-                record = run_alone(measure, section, name, problem, seed, folder, keep_memory=True)
+                record = run_alone(measure, section, name, problem, seed, folder)
                 runs[name].append(record)
                 keep({"section": section, "case": str(problem), "method": name, "seed": seed, **record})
         peaks = {name: run_alone(measure_peak, section, name, problem, folder)["peak_bytes"] for name in names}

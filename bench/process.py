@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
@@ -15,19 +16,27 @@ import numpy as np
 STATUS = Path("/proc/self/status")
 
 
-# A process that is started with these keeps what it has freed: its next allocations find pages that are in use already.
-# (For the allocator of glibc; others know nothing of them.)
-KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**62), "MALLOC_ARENA_MAX": "1"}
+# Parameters of mallopt in glibc, and values: no mappings of their own for large blocks, no trimming, one arena.
+KEEP_MEMORY = {-4: 0, -1: -1, -8: 1}
 
 
-def run_alone(task: Callable[..., dict[str, Any]], *arguments: Any, keep_memory: bool = False) -> dict[str, Any]:
+def run_alone(task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
     """Call task(*arguments) in a fresh process and return its record."""
     context = multiprocessing.get_context("spawn")
-    with (
-        environment(KEEP_MEMORY if keep_memory else {}),
-        ProcessPoolExecutor(max_workers=1, mp_context=context) as executor,
-    ):
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as executor:
         return executor.submit(task, *arguments).result()
+
+
+def keep_memory() -> None:
+    """Let this process keep what it frees, if its allocator is that of glibc.
+
+    The first use of a page waits for the kernel and, on a virtual machine, for the host: together more than a second for
+    what a fit fills in less. Allocations in memory that is kept have this behind them.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    for parameter, value in KEEP_MEMORY.items():
+        if mallopt is not None:
+            mallopt(parameter, value)
 
 
 @contextmanager
@@ -46,11 +55,7 @@ def environment(variables: dict[str, str]) -> Iterator[None]:
 
 
 def touch_memory(n_bytes: int) -> None:
-    """Use that much memory and free it.
-
-    The first use of a page waits for the kernel and, on a virtual machine, for the host: more than a second for what a
-    fit fills in less. A process that keeps memory has this behind it then, as one that has made a fit before.
-    """
+    """Use that much memory and free it."""
     np.ones(n_bytes, dtype=np.uint8)
 
 

@@ -29,7 +29,7 @@ from bench.contestants import CONTESTANTS, Contestant, Problem
 from bench.data import add_options, is_available, load
 from bench.download import DownloadError, fetch
 from bench.limits import TIMED, UNTIMED, Announce, Limits, run_limited
-from bench.process import KEEP_MEMORY, environment, peak_bytes, reset_peak, resident_bytes, touch_memory
+from bench.process import environment, keep_memory, peak_bytes, reset_peak, resident_bytes, touch_memory
 from bench.records import Record, Run, Store, add_results_option, stores
 from bench.speed import objective
 
@@ -44,11 +44,13 @@ class Setting:
     variant: str
     threads: int
     limits: Limits
+    in_process: bool = False
 
 
 def measure(announce: Announce, run: Run, setting: Setting) -> Record:
-    """Let one contestant solve one problem; called in a fresh process that keeps its memory."""
+    """Let one contestant solve one problem; called in a fresh process."""
     contestant = CONTESTANTS[run.method]
+    keep_memory()
     _warm_up(contestant, run, setting.threads)
     problem = pose(run, setting)
     _touch(contestant, problem, setting.limits.memory_bytes)
@@ -95,8 +97,9 @@ def pose(run: Run, setting: Setting) -> Problem:
 
 def run_both(run: Run, setting: Setting) -> Record:
     """Measure time and, once for all seeds, memory."""
-    with environment(KEEP_MEMORY):
-        outcome = run_limited(measure, run, setting, limits=setting.limits)
+    if setting.in_process:
+        return {"status": "ok", **measure(lambda part: None, run, setting)}
+    outcome = run_limited(measure, run, setting, limits=setting.limits)
     if outcome["status"] == "ok" and run.seed == 0:
         outcome["peak_bytes"] = run_limited(measure_peak, run, setting, limits=setting.limits).get("peak_bytes")
     return outcome
@@ -235,7 +238,9 @@ def run(arguments: argparse.Namespace) -> None:
         config = config.with_as_published()
     memory = arguments.memory_limit or config.memory_limit
     limits = Limits(arguments.time_limit or config.time_limit, int(memory * 2**30))
-    setting = Setting(arguments.data, arguments.variant, arguments.threads or os.cpu_count() or 1, limits)
+    setting = Setting(
+        arguments.data, arguments.variant, arguments.threads or os.cpu_count() or 1, limits, arguments.in_process
+    )
     store = Store(arguments.results, store_name(config, arguments.variant, arguments.threads))
     store.keep_config(path.read_text())
     again = "all" if arguments.again else "failed" if arguments.retry else "never"
@@ -260,6 +265,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--retry", action="store_true", help="repeat the runs that have no result")
     parser.add_argument("--again", action="store_true", help="repeat all runs")
     parser.add_argument("--as-published", action="store_true", help="add LWCS with the weights of its authors' code")
+    parser.add_argument(
+        "--in-process", action="store_true", help="all runs in this process: quicker, without limits and peak memory"
+    )
     parser.add_argument("--threads", type=int, help="threads of each method (all processors)")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds for a call, instead of the experiment's")
     parser.add_argument("--memory-limit", type=float, metavar="GIB", help="for a process, instead of the experiment's")

@@ -30,7 +30,7 @@ from scipy.spatial.distance import cdist
 
 from bench import methods
 from bench.data import load
-from bench.process import peak_bytes, reset_peak, resident_bytes, run_alone, touch_memory
+from bench.process import keep_memory, peak_bytes, reset_peak, resident_bytes, run_alone, touch_memory
 
 PACKAGES = ("onebatchpam", "onebatch", "kmedoids", "banditpam", "scikit-learn")
 ROWS_PER_OBJECTIVE_TILE = 5000
@@ -110,8 +110,9 @@ CONTESTANTS = {
 
 
 def measure(case: Case, name: str, seed: int, folder: Path) -> dict[str, Any]:
-    """Run one contestant once; called in a fresh process that keeps its memory."""
+    """Run one contestant once; called in a fresh process."""
     contestant = CONTESTANTS[name]
+    keep_memory()
     warm_up(contestant, case)
     X = load(case.dataset, folder, contestant.dtype)
     m = case.batch_size(len(X))
@@ -181,7 +182,7 @@ def run_onebatch(seeds: int, only: str, folder: Path, keep: Callable[[dict[str, 
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for seed in range(seeds):
             for name in names:
-                record = run_alone(measure, case, name, seed, folder, keep_memory=True)
+                record = run_alone(measure, case, name, seed, folder)
                 runs[name].append(record)
                 keep({"section": "onebatch", "case": str(case), "method": name, "seed": seed, **record})
         peaks = {name: run_alone(measure_peak, case, name, folder) for name in names}
