@@ -30,8 +30,8 @@ def run_alone(task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str,
 def keep_memory() -> None:
     """Let this process keep what it frees, if its allocator is that of glibc.
 
-    The first use of a page waits for the kernel and, on a virtual machine, for the host: together more than a second for
-    what a fit fills in less. Allocations in memory that is kept have this behind them.
+    The first use of a page waits for the kernel and, on a virtual machine, for the host: together more than a second
+    for what a fit fills in less. Allocations in memory that is kept have this behind them.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     for parameter, value in KEEP_MEMORY.items():

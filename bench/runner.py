@@ -238,9 +238,8 @@ def run(arguments: argparse.Namespace) -> None:
         config = config.with_as_published()
     memory = arguments.memory_limit or config.memory_limit
     limits = Limits(arguments.time_limit or config.time_limit, int(memory * 2**30))
-    setting = Setting(
-        arguments.data, arguments.variant, arguments.threads or os.cpu_count() or 1, limits, arguments.in_process
-    )
+    threads = arguments.threads or os.cpu_count() or 1
+    setting = Setting(arguments.data, arguments.variant, threads, limits, arguments.in_process)
     store = Store(arguments.results, store_name(config, arguments.variant, arguments.threads))
     store.keep_config(path.read_text())
     again = "all" if arguments.again else "failed" if arguments.retry else "never"

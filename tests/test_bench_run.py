@@ -181,9 +181,7 @@ def test_errors_of_experiments_are_told(old, new, message, tmp_path):
 
 def test_an_unknown_experiment_is_told(capsys):
     assert main(["run", "huge"]) == 2
-    assert "there is no experiment 'huge': expected one of euclidean, figure1, large, small, smoke" in (
-        capsys.readouterr().err
-    )
+    assert "there is no experiment 'huge': expected one of ablation, batch, euclidean" in capsys.readouterr().err
 
 
 def test_all_experiments_can_be_read():
