@@ -153,3 +153,16 @@ def nearest_medoids(X, medoids, metric):
 def inertia(X, medoids, metric):
     """Return the sum over all rows of the distance to the nearest medoid."""
     return float(nearest_medoids(X, medoids, metric)[1].sum())
+
+
+def levenshtein(a, b):
+    """Return the smallest number of characters to insert, delete and replace that make a into b."""
+    if not a or not b:
+        return len(a) + len(b)
+    replaced = levenshtein(a[1:], b[1:]) + (a[0] != b[0])
+    return min(replaced, 1 + levenshtein(a[1:], b), 1 + levenshtein(a, b[1:])) if a[0] != b[0] else replaced
+
+
+def dissimilarities(candidates, points, function):
+    """Return function(candidate, point) for all pairs."""
+    return np.array([[function(candidate, point) for point in points] for candidate in candidates], np.float64)

@@ -1,5 +1,6 @@
 """k-medoids clustering for data too large for an n x n matrix."""
 
+from onebatchpam._callables import block_metric, pair_metric
 from onebatchpam._core import __version__
 from onebatchpam._distances import distance_block
 from onebatchpam._estimator import OneBatchPAM
@@ -11,7 +12,9 @@ __all__ = [
     "SwapResult",
     "__version__",
     "batch_size",
+    "block_metric",
     "distance_block",
+    "pair_metric",
     "required_batch_size",
     "swap_search",
 ]

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam._assign import Assignment, assign, nearest_medoids
 from onebatchpam._distances import MatrixColumns, MatrixSpace, Space, VectorSpace
-from onebatchpam._metrics import resolve_metric
+from onebatchpam._metrics import MetricLike, compares_text, resolve_metric
+from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
@@ -30,7 +31,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     """
 
     n_clusters: int
-    metric: str
+    metric: MetricLike
     metric_params: dict[str, Any] | None
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
@@ -43,7 +44,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         ----------
         X : array-like of shape (n, n_features)
             Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
-            With ``metric="precomputed"`` a square matrix of dissimilarities.
+            With ``metric="precomputed"`` a square matrix of dissimilarities; with a metric of text n strings; with
+            a callable also a list of n objects of any kind.
         y : ignored
             For the conventions of scikit-learn.
         """
@@ -87,7 +89,11 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _remember_input(self, X: ArrayLike, space: Space) -> None:
         """Set what `predict` needs of the input: number and names of features, and the metric as fitted."""
-        validate_data(self, X, skip_check_array=True)
+        if isinstance(space, VectorSpace) and not has_features(space.X):
+            for name in {"n_features_in_", "feature_names_in_"} & vars(self).keys():
+                delattr(self, name)  # from an earlier fit to rows
+        else:
+            validate_data(self, X, skip_check_array=True)
         self._metric = space.metric if isinstance(space, VectorSpace) else None
 
     def _columns(self, X: ArrayLike) -> Columns:
@@ -95,10 +101,11 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         check_is_fitted(self)
         check = check_rows if self._metric is None else self._metric.check
         rows = check(X, "X", estimator=self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if has_features(rows):
+            validate_data(self, X, reset=False, skip_check_array=True)
         if self._metric is None:
             return MatrixColumns(rows, self.medoid_indices_)
-        return self._metric.to(self.cluster_centers_, rows, resolve_n_jobs(self.n_jobs))
+        return self._metric.to_medoids(self.cluster_centers_, rows, resolve_n_jobs(self.n_jobs))
 
     def _assign_new(self, X: ArrayLike) -> Assignment:
         return nearest_medoids(self._columns(X), Stages())
@@ -154,6 +161,9 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric == "nan_euclidean"
+        # What NaN means to a function of the user's own is for that function to say.
+        tags.input_tags.allow_nan = not isinstance(self.metric, str) or self.metric == "nan_euclidean"
+        tags.input_tags.string = compares_text(self.metric)
+        tags.input_tags.two_d_array = not tags.input_tags.string
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
-from onebatchpam._metrics import Metric, compute_dtype, output_dtype, resolve_metric
+from onebatchpam._metrics import Metric, MetricLike, compute_dtype, output_dtype, resolve_metric
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Columns, fill_all
+from onebatchpam._tiles import Columns, PairError, fill_all
 from onebatchpam._validation import resolve_n_jobs
 
 Indices = NDArray[np.int64]
@@ -31,11 +31,11 @@ class Space(ABC):
 
     def to_points(self, points: Indices, candidates: Indices | None = None) -> Columns:
         """Return d(candidate, point): a row for each candidate, which are all rows unless given."""
-        return _CountedColumns(self._candidate_rows(points, candidates), self)
+        return _CountedColumns(self._candidate_rows(points, candidates), self, candidates, points)
 
     def to_medoids(self, medoids: Indices, points: Indices | None = None) -> Columns:
         """Return d(medoid, point): a row for each point, which are all rows unless given."""
-        return _CountedColumns(self._point_rows(medoids, points), self)
+        return _CountedColumns(self._point_rows(medoids, points), self, points, medoids)
 
     @abstractmethod
     def _candidate_rows(self, columns: Indices, rows: Indices | None) -> Columns: ...
@@ -49,20 +49,34 @@ class Space(ABC):
 
 
 class _CountedColumns(Columns):
-    """Columns whose dissimilarities are counted as they are computed."""
+    """Columns whose dissimilarities are counted as they are computed, and which know their rows by number."""
 
-    def __init__(self, columns: Columns, space: Space) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        space: Space,
+        row_numbers: Indices | None = None,
+        column_numbers: Indices | None = None,
+    ) -> None:
         self.n_rows, self.n_columns = columns.n_rows, columns.n_columns
         self.dtype, self.tile_rows = columns.dtype, columns.tile_rows
         self._columns, self._space = columns, space
+        self._row_numbers, self._column_numbers = row_numbers, column_numbers
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        self._columns.fill(rows, out)
+        try:
+            self._columns.fill(rows, out)
+        except PairError as error:
+            if self._column_numbers is None:
+                raise  # points that are no rows have no number
+            row = error.row if self._row_numbers is None else self._row_numbers[error.row]
+            column = self._column_numbers[error.column]
+            raise ValueError(error.describe(f"X[{row}]", f"X[{column}]")) from error.__cause__
         self._space.n_distances += out.size
 
 
 class VectorSpace(Space):
-    """Rows of features with a metric, for which d(a, b) = d(b, a)."""
+    """Rows of features, or objects without, and a metric."""
 
     def __init__(self, X: NDArray[Any], metric: Metric, n_jobs: int) -> None:
         super().__init__()
@@ -74,7 +88,8 @@ class VectorSpace(Space):
     def _candidate_rows(self, columns: Indices, rows: Indices | None) -> Columns:
         return self.metric.to(self.X[columns], self.X if rows is None else self.X[rows], self._n_jobs)
 
-    _point_rows = _candidate_rows
+    def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns:
+        return self.metric.to_medoids(self.X[columns], self.X if rows is None else self.X[rows], self._n_jobs)
 
     def rows(self, indices: Indices) -> NDArray[Any]:
         return self.X[indices]
@@ -122,7 +137,7 @@ class MatrixColumns(Columns):
 def distance_block(
     X: ArrayLike,
     Y: ArrayLike,
-    metric: str = "euclidean",
+    metric: MetricLike = "euclidean",
     *,
     metric_params: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -132,14 +147,13 @@ def distance_block(
 
     Parameters
     ----------
-    X : array-like of shape (n, n_features)
+    X : array-like of shape (n, n_features), or n strings or objects
         Rows of the block. Bytes (uint8) are compared as bytes, other small integers and float32 in float32, all
         others in float64; only a tile at a time is converted.
-    Y : array-like of shape (m, n_features)
+    Y : array-like of shape (m, n_features), or m strings or objects
         Columns of the block.
-    metric : str, default="euclidean"
-        ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` run in native code;
-        every other name of scipy and scikit-learn is computed by them.
+    metric : str or callable, default="euclidean"
+        As in `OneBatchPAM`, but for ``"precomputed"``. The rows of X are its first argument, those of Y its second.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. The variances of ``"seuclidean"``
         and the covariance of ``"mahalanobis"`` are those of X unless given here.
@@ -161,10 +175,12 @@ def distance_block(
            [7.]])
     """
     resolved = resolve_metric(metric, metric_params)
-    X, Y = resolved.check(X, "X"), resolved.check(Y, "Y")
-    if X.shape[1] != Y.shape[1]:
+    X = resolved.check(X, "X")
+    resolved = resolved.fitted(X)
+    Y = resolved.check(Y, "Y")
+    if X.shape[1:] != Y.shape[1:]:
         raise ValueError(f"X has {X.shape[1]} features and Y has {Y.shape[1]}: expected the same number")
-    columns = resolved.fitted(X).to(Y, X, resolve_n_jobs(n_jobs))
+    columns = resolved.to(Y, X, resolve_n_jobs(n_jobs))
     if out is None:
         out = np.empty((len(X), len(Y)), dtype=columns.dtype)
     elif not isinstance(out, np.ndarray):

@@ -1,13 +1,14 @@
 """Which dissimilarity: `resolve_metric` looks a name up in one table.
 
 What it returns knows how to compare rows with a fixed set of points (`Metric.to`). The native kernels serve five
-metrics, scipy and scikit-learn the others; nothing outside this module asks which.
+metrics, scipy and scikit-learn others; text and functions of the user's own stand in `_text.py` and `_callables.py`.
+Nothing outside asks which.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core, _tiles
+from onebatchpam._objects import are_strings
 from onebatchpam._tiles import Columns
 from onebatchpam._validation import check_rows
 
@@ -35,6 +37,9 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
+MetricLike = str | Callable[..., Any]
+
+
 class Metric(ABC):
     """A dissimilarity between rows of features."""
 
@@ -42,6 +47,8 @@ class Metric(ABC):
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
         """Return X as rows that this metric can compare: something with a shape that an array of indices can index."""
+        if are_strings(X):
+            raise ValueError(f"{name} holds strings: expected rows of numbers, or a metric of text like 'levenshtein'")
         return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
 
     def fitted(self, X: NDArray[Any]) -> Metric:
@@ -50,7 +57,11 @@ class Metric(ABC):
 
     @abstractmethod
     def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
-        """Compare the rows of X with these points."""
+        """Compare the rows of X, as candidates, with these points: d(row, point)."""
+
+    def to_medoids(self, medoids: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+        """Compare these medoids with the rows of X, as points: d(medoid, row), a row for each row of X."""
+        return self.to(medoids, X, n_jobs)
 
 
 @dataclass(frozen=True)
@@ -175,15 +186,35 @@ ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "cheb
 METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS)
 
 
-def resolve_metric(name: str, params: Mapping[str, Any] | None = None) -> Metric:
-    """Look up a metric by name."""
-    if not isinstance(name, str) or name not in METRIC_NAMES:
-        raise ValueError(f"metric={name!r} is not known: expected 'precomputed' or one of {sorted(METRIC_NAMES)}")
+def compares_text(metric: MetricLike) -> bool:
+    """Say whether this metric is one of strings only."""
+    from onebatchpam._text import TEXT_METRICS
+
+    return isinstance(metric, str) and metric in TEXT_METRICS and metric != "hamming"
+
+
+def resolve_metric(name: MetricLike, params: Mapping[str, Any] | None = None) -> Metric:
+    """Look up a metric by name, or take a function as one."""
+    from onebatchpam._callables import resolve_function  # these build on this module
+    from onebatchpam._text import TEXT_METRICS, HammingMetric, TextMetric
+
+    params = dict(params or {})
+    if callable(name):
+        return resolve_function(name, params)
+    if not isinstance(name, str) or name not in (*METRIC_NAMES, *TEXT_METRICS):
+        raise ValueError(
+            f"metric={name!r} is not known: expected a function, 'precomputed' or one of "
+            f"{sorted({*METRIC_NAMES, *TEXT_METRICS})}"
+        )
     canonical = ALIASES.get(name, name)
     if canonical in NATIVE_METRICS:
         if params:
-            raise ValueError(f"metric={name!r} takes no parameters, got metric_params={dict(params)!r}")
+            raise ValueError(f"metric={name!r} takes no parameters, got metric_params={params!r}")
         return NativeMetric(canonical)
+    if canonical == "hamming":
+        return HammingMetric(TextMetric(canonical, params), LibraryMetric(canonical, params=params))
+    if canonical in TEXT_METRICS:
+        return TextMetric(canonical, params)
     if canonical in SCIPY_METRICS:
-        return LibraryMetric(canonical, "scipy", params=dict(params or {}))
-    return LibraryMetric(canonical, "scikit-learn", allows_nan=canonical == "nan_euclidean", params=dict(params or {}))
+        return LibraryMetric(canonical, "scipy", params=params)
+    return LibraryMetric(canonical, "scikit-learn", allows_nan=canonical == "nan_euclidean", params=params)
