@@ -4,6 +4,7 @@ from onebatchpam._callables import block_metric, pair_metric
 from onebatchpam._core import __version__
 from onebatchpam._distances import distance_block
 from onebatchpam._estimator import OneBatchPAM
+from onebatchpam._native_metric import native_metric
 from onebatchpam._sampling import batch_size, required_batch_size
 from onebatchpam._swap import SwapResult, swap_search
 
@@ -14,6 +15,7 @@ __all__ = [
     "batch_size",
     "block_metric",
     "distance_block",
+    "native_metric",
     "pair_metric",
     "required_batch_size",
     "swap_search",

@@ -37,7 +37,7 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
-MetricLike = str | Callable[..., Any]
+MetricLike = str | Callable[..., Any] | Any  # Any: a pointer to a compiled function
 
 
 class Metric(ABC):
@@ -196,9 +196,12 @@ def compares_text(metric: MetricLike) -> bool:
 def resolve_metric(name: MetricLike, params: Mapping[str, Any] | None = None) -> Metric:
     """Look up a metric by name, or take a function as one."""
     from onebatchpam._callables import resolve_function  # these build on this module
+    from onebatchpam._native_metric import is_compiled, resolve_compiled
     from onebatchpam._text import TEXT_METRICS, HammingMetric, TextMetric
 
     params = dict(params or {})
+    if is_compiled(name):
+        return resolve_compiled(name, params)
     if callable(name):
         return resolve_function(name, params)
     if not isinstance(name, str) or name not in (*METRIC_NAMES, *TEXT_METRICS):
