@@ -166,3 +166,15 @@ def levenshtein(a, b):
 def dissimilarities(candidates, points, function):
     """Return function(candidate, point) for all pairs."""
     return np.array([[function(candidate, point) for point in points] for candidate in candidates], np.float64)
+
+
+def medoid_of(block):
+    """Return the row of a square matrix with the smallest sum, the first of equal ones, and the sum."""
+    sums = np.asarray(block, np.float64).sum(axis=1)
+    return int(np.argmin(sums)), float(sums.min())
+
+
+def medoid_silhouette(block):
+    """Return the mean over the columns of 1 - nearest / second nearest row; 1 for a column at distance 0."""
+    nearest, second = np.sort(np.asarray(block, np.float64), axis=0)[:2]
+    return float(np.mean([1.0 if d1 == 0 else 1 - d1 / d2 for d1, d2 in zip(nearest, second, strict=True)]))

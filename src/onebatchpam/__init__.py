@@ -4,17 +4,20 @@ from onebatchpam._callables import block_metric, pair_metric
 from onebatchpam._core import __version__
 from onebatchpam._distances import distance_block
 from onebatchpam._estimator import OneBatchPAM
+from onebatchpam._medoids_of import ClusterMedoids, medoids_of
 from onebatchpam._native_metric import native_metric
 from onebatchpam._sampling import batch_size, required_batch_size
 from onebatchpam._swap import SwapResult, swap_search
 
 __all__ = [
+    "ClusterMedoids",
     "OneBatchPAM",
     "SwapResult",
     "__version__",
     "batch_size",
     "block_metric",
     "distance_block",
+    "medoids_of",
     "native_metric",
     "pair_metric",
     "required_batch_size",

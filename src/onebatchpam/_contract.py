@@ -12,13 +12,13 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam._assign import Assignment, assign, nearest_medoids
-from onebatchpam._distances import MatrixColumns, MatrixSpace, Space, VectorSpace
-from onebatchpam._metrics import MetricLike, compares_text, resolve_metric
+from onebatchpam._distances import MatrixColumns, Space, VectorSpace, open_space
+from onebatchpam._metrics import MetricLike, compares_text
 from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
-from onebatchpam._validation import check_integer, check_n_clusters, check_rows, check_square, resolve_n_jobs
+from onebatchpam._validation import check_integer, check_n_clusters, check_rows, resolve_n_jobs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -79,13 +79,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _open_space(self, X: ArrayLike, n_jobs: int) -> Space:
         """Check training data."""
-        if isinstance(self.metric, str) and self.metric == "precomputed":
-            if self.metric_params:
-                raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={self.metric_params!r}")
-            return MatrixSpace(check_square(check_rows(X, "X", estimator=self)))
-        metric = resolve_metric(self.metric, self.metric_params)
-        rows = metric.check(X, "X", estimator=self)
-        return VectorSpace(rows, metric.fitted(rows), n_jobs)
+        return open_space(X, self.metric, self.metric_params, n_jobs, estimator=self)
 
     def _remember_input(self, X: ArrayLike, space: Space) -> None:
         """Set what `predict` needs of the input: number and names of features, and the metric as fitted."""

@@ -16,7 +16,7 @@ from onebatchpam import _tiles
 from onebatchpam._metrics import Metric, MetricLike, compute_dtype, output_dtype, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Columns, PairError, fill_all
-from onebatchpam._validation import resolve_n_jobs
+from onebatchpam._validation import check_rows, check_square, resolve_n_jobs
 
 Indices = NDArray[np.int64]
 
@@ -132,6 +132,19 @@ class MatrixColumns(Columns):
                 out[:] = self._matrix[rows, self._columns]
             else:
                 out[:] = self._matrix[np.ix_(self._rows[rows], self._columns)]
+
+
+def open_space(
+    X: ArrayLike, metric: MetricLike, metric_params: Mapping[str, Any] | None, n_jobs: int, estimator: object = None
+) -> Space:
+    """Check a data set, and make it ready to be compared."""
+    if isinstance(metric, str) and metric == "precomputed":
+        if metric_params:
+            raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={metric_params!r}")
+        return MatrixSpace(check_square(check_rows(X, "X", estimator=estimator)))
+    resolved = resolve_metric(metric, metric_params)
+    rows = resolved.check(X, "X", estimator=estimator)
+    return VectorSpace(rows, resolved.fitted(rows), n_jobs)
 
 
 def distance_block(

@@ -143,8 +143,8 @@ def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState,
     """
     if not isinstance(space, VectorSpace):
         raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
-    if not has_features(space.X) or space.X.dtype.kind not in "biuf":
-        raise ValueError(f"variant='lwcs' needs the mean of the rows: X holds {space.X.dtype} elements that have none")
+    if not has_features(space.X) or space.X.dtype == object:
+        raise ValueError("variant='lwcs' needs the mean of the rows: strings and other objects have none")
     mean = mean_of_rows(space.X, skip_nan=space.metric.allows_nan)
     columns = space.to_rows(mean.astype(compute_dtype(space.X.dtype, np.dtype(np.float32))))
     with stages.stage("distances to the mean"):
