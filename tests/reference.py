@@ -6,6 +6,7 @@ nothing of the package is imported.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -155,6 +156,7 @@ def inertia(X, medoids, metric):
     return float(nearest_medoids(X, medoids, metric)[1].sum())
 
 
+@functools.cache
 def levenshtein(a, b):
     """Return the smallest number of characters to insert, delete and replace that make a into b."""
     if not a or not b:

@@ -108,7 +108,7 @@ def test_precomputed_and_asymmetric():
 
 def test_strings():
     pytest.importorskip("rapidfuzz")
-    found = medoids_of(["swapa", "swap", "swapb", "batch", "batches"], [0, 0, 0, 1, 1], "levenshtein")
+    found = medoids_of(["swapa", "swap", "bswap", "batch", "batches"], [0, 0, 0, 1, 1], "levenshtein")
     assert found.indices.tolist() == [1, 3]
 
 

@@ -7,19 +7,24 @@ from onebatchpam._estimator import OneBatchPAM
 from onebatchpam._medoids_of import ClusterMedoids, medoids_of
 from onebatchpam._native_metric import native_metric
 from onebatchpam._sampling import batch_size, required_batch_size
+from onebatchpam._select_k import KSelection, select_k
+from onebatchpam._silhouette import medoid_silhouette
 from onebatchpam._swap import SwapResult, swap_search
 
 __all__ = [
     "ClusterMedoids",
+    "KSelection",
     "OneBatchPAM",
     "SwapResult",
     "__version__",
     "batch_size",
     "block_metric",
     "distance_block",
+    "medoid_silhouette",
     "medoids_of",
     "native_metric",
     "pair_metric",
     "required_batch_size",
+    "select_k",
     "swap_search",
 ]

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onebatchpam._block import sample_block
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import initial_medoids
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
-from onebatchpam._sampling import VARIANTS, resolve_batch_size, sample_batch
+from onebatchpam._sampling import VARIANTS, resolve_batch_size
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import fill_all
 from onebatchpam._validation import check_choice, check_integer, check_not_negative
-from onebatchpam._weights import BlockScan, weigh
+from onebatchpam._weights import weigh
 
 
 class OneBatchPAM(MedoidEstimator):
@@ -150,11 +150,7 @@ class OneBatchPAM(MedoidEstimator):
         m = resolve_batch_size(self.batch_size, space.n, k)
 
         start = initial_medoids(self.init, space, k, rng, stages)
-        batch = sample_batch(space, m, variant, rng, stages)
-        columns = space.to_points(batch.indices)
-        block = np.empty((space.n, columns.n_columns), np.float32)
-        scan = BlockScan(columns.n_columns, n_jobs)
-        fill_all(columns, block, stages, "distances", see=scan.see)
+        batch, block, scan = sample_block(space, m, variant, rng, n_jobs, stages)
         weights = weigh(block, batch, variant, scan)
         search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
 
