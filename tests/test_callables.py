@@ -319,10 +319,18 @@ def divide(A, B):
     return 1 / 0
 
 
-def test_no_distance_is_computed_twice_over_in_small_steps(blobs, smallest_tiles, monkeypatch):
-    monkeypatch.setattr("onebatchpam._compare.SECONDS_AT_ONCE", 1e-9)  # one row at a time
-    expected = reference.dissimilarities(blobs, blobs[:5], uphill)
-    np.testing.assert_array_equal(distance_block(blobs, blobs[:5], pair_metric(uphill)), expected)
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("seconds", [1e-9, 1e-4, 10])
+@pytest.mark.parametrize("rows_first", [True, False])
+def test_no_piece_is_left_out(n_jobs, seconds, rows_first, X, matrix, smallest_tiles, monkeypatch):
+    monkeypatch.setattr("onebatchpam._compare.SECONDS_AT_ONCE", seconds)  # from single pairs to all at once
+    calls = []
+    metric = PairFunction(lambda a, b: calls.append(1) or uphill(a, b))
+    columns = (metric.to if rows_first else metric.to_medoids)(X[:5], X, n_jobs)
+    block = np.full((100, 5), np.nan)
+    columns.fill(slice(0, 100), block)
+    np.testing.assert_array_equal(block, matrix[:, :5] if rows_first else matrix[:5].T)
+    assert len(calls) == 500
 
 
 def test_blocks_of_many_features_come_in_parts(monkeypatch):

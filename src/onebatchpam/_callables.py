@@ -173,7 +173,7 @@ def advice_on(argument: Any) -> str:
 class BlockFunction(FunctionMetric):
     """A function F(candidates, points) that returns a block."""
 
-    def rows_at_once(self, rows: NDArray[Any], columns: NDArray[Any]) -> int:
+    def rows_at_once(self, columns: NDArray[Any]) -> int:
         # Such functions like to subtract all rows from all columns: leave room for that. The same number for every
         # call of a fit, because the last digits of matrix products depend on it.
         return max(1, _tiles.BLOCK_FUNCTION_ENTRIES // columns.size)

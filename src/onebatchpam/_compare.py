@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from onebatchpam import _tiles
 from onebatchpam._metrics import Metric, compute_dtype, output_dtype
 from onebatchpam._tiles import Columns, PairError
 
-# Nothing is known of what a comparison costs, so rows are compared a few at a time: as many as take about this long,
-# so that Ctrl-C is answered in between.
+# Nothing is known of what a comparison costs, so as many pairs are compared at once as take about this long: Ctrl-C is
+# answered in between.
 SECONDS_AT_ONCE = 0.2
+FIRST_PAIRS = 16
 
 
 class OrderedMetric(Metric):
@@ -34,9 +36,13 @@ class OrderedMetric(Metric):
     def compare(self, rows: NDArray[Any], columns: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         """Return d(row, column), or d(column, row), with a row for each of the rows."""
 
-    def rows_at_once(self, rows: NDArray[Any], columns: NDArray[Any]) -> int | None:
+    def rows_at_once(self, columns: NDArray[Any]) -> int | None:
         """Return how many rows to compare in one call; None to go by the time they take."""
         return None
+
+    def tile_entries(self) -> int:
+        """Return how many pairs to compare between two updates of the progress bar."""
+        return _tiles.COMPARED_TILE_ENTRIES
 
     def dtype(self, rows: NDArray[Any], columns: NDArray[Any]) -> np.dtype[Any]:
         """Return the type of the dissimilarities."""
@@ -55,29 +61,42 @@ class _ComparedColumns(Columns):
     ) -> None:
         self.n_rows, self.n_columns = len(rows), len(columns)
         self.dtype = metric.dtype(rows, columns)
-        self.tile_rows = _tiles.COMPARED_TILE_ENTRIES // self.n_columns
+        self.tile_rows = metric.tile_entries() // self.n_columns
         self._metric, self._rows, self._columns = metric, rows, columns
         self._rows_first, self._n_jobs = rows_first, n_jobs
-        self._fixed_step = metric.rows_at_once(rows, columns)
-        self._step = self._fixed_step or 1
+        rows_at_once = metric.rows_at_once(columns)
+        self._is_paced = rows_at_once is None
+        self._pairs = rows_at_once * self.n_columns if rows_at_once else FIRST_PAIRS
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        start = rows.start
-        while start < rows.stop:
-            some = slice(start, min(start + self._step, rows.stop))
+        for some_rows, some_columns in self._pieces(rows):
             began = time.perf_counter()
-            self._fill_some(some, out[some.start - rows.start : some.stop - rows.start])
-            if self._fixed_step is None:
-                self._step = next_step(some.stop - some.start, time.perf_counter() - began)
-            start = some.stop
+            piece = out[some_rows.start - rows.start : some_rows.stop - rows.start, some_columns]
+            self._fill_piece(some_rows, some_columns, piece)
+            if self._is_paced:
+                self._pairs = next_pairs(piece.size, time.perf_counter() - began)
 
-    def _fill_some(self, rows: slice, out: NDArray[Any]) -> None:
+    def _pieces(self, rows: slice) -> Iterator[tuple[slice, slice]]:
+        """Cut into pieces of about as many pairs as are to be compared next; none has fewer rows than threads."""
+        row, column = rows.start, 0
+        while row < rows.stop:
+            if column == 0 and self._pairs >= self.n_columns * self._n_jobs:
+                stop = min(rows.stop, row + self._pairs // self.n_columns)
+                yield slice(row, stop), slice(0, self.n_columns)
+                row = stop
+            else:
+                stop = min(rows.stop, row + self._n_jobs)
+                end = min(self.n_columns, column + max(1, self._pairs // self._n_jobs))
+                yield slice(row, stop), slice(column, end)
+                row, column = (stop, 0) if end == self.n_columns else (row, end)
+
+    def _fill_piece(self, rows: slice, columns: slice, out: NDArray[Any]) -> None:
         try:
-            found = self._metric.compare(self._rows[rows], self._columns, self._rows_first, self._n_jobs)
+            found = self._metric.compare(self._rows[rows], self._columns[columns], self._rows_first, self._n_jobs)
             self._check(found)
         except PairError as error:
-            row = rows.start + error.row
-            raise PairError(error.metric, error.problem, row, error.column, self._rows_first) from error.__cause__
+            row, column = rows.start + error.row, columns.start + error.column
+            raise PairError(error.metric, error.problem, row, column, self._rows_first) from error.__cause__
         with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
             out[:] = found
 
@@ -90,6 +109,6 @@ class _ComparedColumns(Columns):
             raise PairError(self._metric.title, problem, row, column)
 
 
-def next_step(n_rows: int, seconds: float) -> int:
-    """Return how many rows to compare next, given how long these took."""
-    return max(1, min(8 * n_rows, int(n_rows * SECONDS_AT_ONCE / max(seconds, 1e-6))))
+def next_pairs(n_pairs: int, seconds: float) -> int:
+    """Return how many pairs to compare next, given how long these took."""
+    return max(1, min(8 * n_pairs, int(n_pairs * SECONDS_AT_ONCE / max(seconds, 1e-6))))

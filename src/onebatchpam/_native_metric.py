@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import LowLevelCallable
 
-from onebatchpam import _core
+from onebatchpam import _core, _tiles
 from onebatchpam._compare import OrderedMetric
 
 # As scipy writes the types of a function; the third argument is as wide as a pointer.
@@ -82,6 +82,9 @@ class NativeFunction(OrderedMetric):
     @property
     def title(self) -> str:
         return "the compiled metric"
+
+    def tile_entries(self) -> int:
+        return _tiles.TILE_ENTRIES
 
     def compare(self, rows: NDArray[Any], columns: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         found = np.empty((len(rows), len(columns)))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onebatchpam import _tiles
 from onebatchpam._compare import OrderedMetric
 from onebatchpam._metrics import Metric
 from onebatchpam._objects import are_strings, check_objects
@@ -54,6 +55,9 @@ class TextMetric(OrderedMetric):
 
     def dtype(self, rows: NDArray[Any], columns: NDArray[Any]) -> np.dtype[Any]:
         return np.dtype(np.float32)
+
+    def tile_entries(self) -> int:
+        return _tiles.TILE_ENTRIES
 
     def compare(self, rows: NDArray[Any], columns: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         rapidfuzz = import_rapidfuzz(self.name)

@@ -18,7 +18,7 @@ from onebatchpam._progress import Stages
 NATIVE_TILE_WORK = 4_000_000_000
 SCIPY_TILE_WORK = 100_000_000
 TILE_ENTRIES = 2_000_000
-# A comparison of two objects, or by a Python function, may take long: small tiles show progress.
+# A comparison by a Python function may take long: small tiles show progress.
 COMPARED_TILE_ENTRIES = 200_000
 # A function of two blocks is given as many rows as make this many numbers, were it to compare every feature at once.
 BLOCK_FUNCTION_ENTRIES = 10_000_000
