@@ -295,6 +295,9 @@ class TestErrors:
         error = self.assert_refused("raised ZeroDivisionError.* for blocks of 10 and 5 rows", block_metric(divide))
         assert isinstance(error.__cause__, ZeroDivisionError)
 
+    def test_a_block_function_that_fails_the_trial(self):
+        self.assert_refused("tried on two blocks it raised ZeroDivisionError", divide)
+
     def test_lists_for_a_function_of_arrays(self):
         self.assert_refused("for rows of numbers pass a two-dimensional array", manhattan, X=ROWS.tolist())
 
@@ -333,7 +336,8 @@ def test_no_piece_is_left_out(n_jobs, seconds, rows_first, X, matrix, smallest_t
     assert len(calls) == 500
 
 
-def test_blocks_of_many_features_come_in_parts(monkeypatch):
+@pytest.mark.parametrize("n_jobs", [1, 8])
+def test_blocks_of_many_features_come_in_parts(n_jobs, monkeypatch):
     monkeypatch.setattr("onebatchpam._tiles.BLOCK_FUNCTION_ENTRIES", 40)
     sizes = set()
 
@@ -341,7 +345,8 @@ def test_blocks_of_many_features_come_in_parts(monkeypatch):
         sizes.add(len(A))
         return manhattan_block(A, B)
 
-    np.testing.assert_allclose(distance_block(ROWS, ROWS[:4], block_metric(block)), manhattan_block(ROWS, ROWS[:4]))
+    found = distance_block(ROWS, ROWS[:4], block_metric(block), n_jobs=n_jobs)
+    np.testing.assert_allclose(found, manhattan_block(ROWS, ROWS[:4]))
     assert sizes == {1, 3}
 
 

@@ -1,4 +1,4 @@
-"""Dissimilarities that the user wrote: a function of two rows, of two blocks of rows, or a pointer to native code.
+"""Dissimilarities that the user wrote in Python: a function of two rows or objects, or of two blocks of them.
 
 Whichever it is, its first argument is the candidate for a medoid and its second the point.
 """
@@ -109,8 +109,13 @@ class UnknownFunction(FunctionMetric):
     """A function of which the data will show whether it compares pairs or blocks."""
 
     def fitted(self, X: NDArray[Any]) -> Metric:
-        kind = BlockFunction if looks_like_a_block_function(self.function, X, self.params) else PairFunction
-        return kind(self.function, self.params).fitted(X)
+        try:
+            is_block = looks_like_a_block_function(self.function, X, self.params)
+        except Exception as error:  # a function of two rows; or one of blocks, and then the first pair raises as well
+            return PairFunction(
+                self.function, self.params, has_features(X), f"; tried on two blocks it raised {error!r}"
+            )
+        return (BlockFunction if is_block else PairFunction)(self.function, self.params).fitted(X)
 
     def compare(self, rows: NDArray[Any], columns: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         raise NotImplementedError("fitted() says what it is")
@@ -119,6 +124,8 @@ class UnknownFunction(FunctionMetric):
 @dataclass(frozen=True)
 class PairFunction(FunctionMetric):
     """A function f(candidate, point) that returns a number."""
+
+    trial: str = ""  # what happened when it was tried on blocks
 
     def compare(self, rows: NDArray[Any], columns: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         if n_jobs == 1:
@@ -141,7 +148,9 @@ class PairFunction(FunctionMetric):
                 try:
                     value = self.function(*((row, column) if rows_first else (column, row)), **self.params)
                 except Exception as error:
-                    raise PairError(self.title, f"raised {error!r}{advice_on(row)}", first + i, j) from error
+                    raise PairError(
+                        self.title, f"raised {error!r}{advice_on(row)}{self.trial}", first + i, j
+                    ) from error
                 if not isinstance(value, (float, int, np.floating, np.integer)):
                     value = self.as_number(value, first + i, j)
                 found[i, j] = value
@@ -199,12 +208,9 @@ def looks_like_a_block_function(function: Function, X: NDArray[Any], params: Map
     A function of two rows cannot, short of being a block function as well: it raises, or returns something else.
     """
     first, second = X[np.arange(2) % len(X)], X[np.arange(3) % len(X)]
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            return np.shape(function(first, second, **params)) == (2, 3)
-    except Exception:
-        return False  # if it was meant for blocks, the first pair will raise as well
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return np.shape(function(first, second, **params)) == (2, 3)
 
 
 def resolve_function(function: Function, params: Mapping[str, Any]) -> Metric:

@@ -66,6 +66,7 @@ class _ComparedColumns(Columns):
         self._rows_first, self._n_jobs = rows_first, n_jobs
         rows_at_once = metric.rows_at_once(columns)
         self._is_paced = rows_at_once is None
+        self._fewest_rows = n_jobs if self._is_paced else 1  # threads share rows
         self._pairs = rows_at_once * self.n_columns if rows_at_once else FIRST_PAIRS
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
@@ -77,16 +78,16 @@ class _ComparedColumns(Columns):
                 self._pairs = next_pairs(piece.size, time.perf_counter() - began)
 
     def _pieces(self, rows: slice) -> Iterator[tuple[slice, slice]]:
-        """Cut into pieces of about as many pairs as are to be compared next; none has fewer rows than threads."""
+        """Cut into pieces of about as many pairs as are to be compared next."""
         row, column = rows.start, 0
         while row < rows.stop:
-            if column == 0 and self._pairs >= self.n_columns * self._n_jobs:
+            if column == 0 and self._pairs >= self.n_columns * self._fewest_rows:
                 stop = min(rows.stop, row + self._pairs // self.n_columns)
                 yield slice(row, stop), slice(0, self.n_columns)
                 row = stop
             else:
-                stop = min(rows.stop, row + self._n_jobs)
-                end = min(self.n_columns, column + max(1, self._pairs // self._n_jobs))
+                stop = min(rows.stop, row + self._fewest_rows)
+                end = min(self.n_columns, column + max(1, self._pairs // self._fewest_rows))
                 yield slice(row, stop), slice(column, end)
                 row, column = (stop, 0) if end == self.n_columns else (row, end)
 
