@@ -7,8 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import speed
+from bench import download, orlib, report, runner, speed
+from bench.config import ConfigError
 from bench.data import default_folder
+from bench.download import DownloadError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -16,13 +18,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure onebatchpam and its peers.")
     parser.add_argument("--data", type=Path, default=default_folder(), help="folder of the data sets (%(default)s)")
     commands = parser.add_subparsers(required=True, metavar="command")
-    speed.add_command(commands)
+    for module in (speed, orlib, runner, report, download):
+        module.add_command(commands)
     arguments = parser.parse_args(argv)
     try:
         arguments.run(arguments)
-    except (FileNotFoundError, ImportError) as error:
+    except (FileNotFoundError, ImportError, ConfigError, DownloadError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("bench: stopped; the same command goes on from here", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -1,5 +1,7 @@
 """`python -m bench speed`: whole fits of this package beside those of the authors' package `onebatch`.
 
+That is its first section; `methods.py` has the others.
+
 The same data, k, batch size and metric; every run in a process of its own, the contestants taking turns. Time covers
 the call to `fit` only. The objective is computed here, in float64, from the medoids that were returned. Memory is the
 peak during the fit, data included, beyond that of the process before the data were loaded.
@@ -25,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from bench import methods
 from bench.data import load
 from bench.process import peak_bytes, reset_peak, resident_bytes, run_alone, touch_memory
 
+PACKAGES = ("onebatchpam", "onebatch", "kmedoids", "banditpam", "scikit-learn")
 ROWS_PER_OBJECTIVE_TILE = 5000
 MEMORY_TO_TOUCH = 3  # times data and block: no contestant uses more
 
@@ -62,7 +66,9 @@ class Contestant:
 def fit_ours(X: NDArray[Any], case: Case, m: int, seed: int) -> tuple[NDArray[np.int64], dict[str, float]]:
     from onebatchpam import OneBatchPAM
 
-    model = OneBatchPAM(case.k, metric=case.metric, batch_size=m, n_jobs=-1, random_state=seed).fit(X)
+    model = OneBatchPAM(
+        case.k, metric=case.metric, batch_size=m, variant="nniw", refine=0, n_jobs=-1, random_state=seed
+    ).fit(X)
     return model.medoid_indices_, model.fit_seconds_
 
 
@@ -89,6 +95,7 @@ CASES = (
     Case("letter", "manhattan", 100),
     Case("letter", "manhattan", 10),
 )
+SECTIONS = ("onebatch", *methods.SECTIONS)
 BASELINE = "onebatch"
 CONTESTANTS = {
     contestant.name: contestant
@@ -133,21 +140,33 @@ def objective(X: NDArray[Any], medoids: NDArray[np.int64], metric: str) -> float
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Measure all cases and print a table for each."""
+    """Measure all cases of the sections and print a table for each."""
+
+    def keep(record: dict[str, Any]) -> None:
+        if arguments.records:
+            with arguments.records.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+
+    print(machine(), flush=True)
+    for section in SECTIONS if arguments.section is None else [arguments.section]:
+        if section == "onebatch":
+            run_onebatch(arguments.seeds, arguments.only, arguments.data, keep)
+        else:
+            methods.run_section(section, arguments.seeds, arguments.only, arguments.data, keep)
+
+
+def run_onebatch(seeds: int, only: str, folder: Path, keep: Callable[[dict[str, Any]], None]) -> None:
+    """Measure whole fits of OneBatchPAM beside the authors' package."""
     if importlib.util.find_spec("onebatch") is None:
         raise ImportError("the package onebatch is not installed: pip install '.[bench]'")
-    print(machine(), flush=True)
-    for case in (case for case in CASES if arguments.only in str(case)):
+    for case in (case for case in CASES if only in str(case)):
         names = [name for name, contestant in CONTESTANTS.items() if contestant.takes(case)]
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-        for seed in range(arguments.seeds):
+        for seed in range(seeds):
             for name in names:
-                record = run_alone(measure, case, name, seed, arguments.data)
+                record = run_alone(measure, case, name, seed, folder)
                 runs[name].append(record)
-                if arguments.records:
-                    with arguments.records.open("a") as file:
-                        line = {"case": str(case), "method": name, "seed": seed, **record}
-                        file.write(json.dumps(line) + "\n")
+                keep({"section": "onebatch", "case": str(case), "method": name, "seed": seed, **record})
         print(f"\n{case}\n{table(runs)}", flush=True)
 
 
@@ -179,7 +198,8 @@ def machine() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("onebatchpam", "onebatch", "scikit-learn")]
+    packages = [name for name in PACKAGES if importlib.util.find_spec(name.replace("scikit-learn", "sklearn"))]
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in packages]
     return (
         f"{model}, {os.cpu_count()} processors, SIMD level {_core.simd_level()}, "
         f"Python {platform.python_version()}, {', '.join(versions)}"
@@ -188,7 +208,8 @@ def machine() -> str:
 
 def add_command(commands: Any) -> None:
     """Add `speed` to the command line."""
-    parser = commands.add_parser("speed", help="fit times, memory and objective beside the authors' package")
+    parser = commands.add_parser("speed", help="times, memory and objective of all methods, beside other packages")
+    parser.add_argument("--section", choices=SECTIONS, help="only this section (all)")
     parser.add_argument("--seeds", type=int, default=5, help="runs of each (%(default)s)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the cases whose name contains this text")
     parser.add_argument("--records", type=Path, help="append a JSON line for each run to this file")

@@ -18,6 +18,8 @@ def distance_block(X, Y, metric):
     X, Y = np.asarray(X, np.float64), np.asarray(Y, np.float64)
     if metric == "cosine":
         return _cosine(X, Y)
+    if metric == "jaccard":
+        return _jaccard(X != 0, Y != 0)
     difference = np.abs(X[:, None, :] - Y[None, :, :])
     return {
         "manhattan": lambda: difference.sum(axis=2),
@@ -33,6 +35,39 @@ def _cosine(X, Y):
     both_zero = ~X.any(axis=1)[:, None] & ~Y.any(axis=1)
     cosines = np.divide(X @ Y.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return np.where(both_zero, 0.0, 1 - cosines)
+
+
+def _jaccard(X, Y):
+    """Return the share of what only one has in what either has; two empty sets are equal."""
+    either = (X[:, None, :] | Y[None, :, :]).sum(axis=2)
+    only_one = (X[:, None, :] ^ Y[None, :, :]).sum(axis=2)
+    return np.divide(only_one, either, out=np.zeros(either.shape), where=either > 0)
+
+
+def gower(a, b, ranges, weights):
+    """Return Gower's dissimilarity of two rows, 1 if there is no column in which both have a value.
+
+    A value is None where it is missing; the range is None where values are compared by equality.
+    """
+    total = weight = 0.0
+    for x, y, extent, w in zip(a, b, ranges, weights, strict=True):
+        if x is None or y is None:
+            continue
+        weight += w
+        if extent is None:
+            total += w * (x != y)
+        elif extent > 0:
+            total += w * min(1.0, abs(x - y) / extent)
+    return total / weight if weight else 1.0
+
+
+def gower_ranges(rows, numeric):
+    """Return the range of every numeric column, None for the others."""
+    known = [[value for value in column if value is not None] for column in zip(*rows, strict=True)]
+    return [
+        max(values, default=0) - min(values, default=0) if is_numeric else None
+        for values, is_numeric in zip(known, numeric, strict=True)
+    ]
 
 
 def batch_size(n, k):
@@ -143,6 +178,61 @@ def best_single(block, weights=None):
     """Return the row with the smallest weighted sum, the lowest of equal ones."""
     weights = np.ones(block.shape[1]) if weights is None else weights
     return int(np.argmin(np.asarray(block, np.float64) @ weights))
+
+
+def clara(block, samples, starts, *, tol=0.0, chunk=1):
+    """Return the medoids of the samples that suit all columns best, the first of equal ones, and their loss."""
+    found = []
+    for sample, start in zip(samples, starts, strict=True):
+        result = swap_search(block[np.ix_(sample, sample)], start, tol=tol, chunk=chunk)
+        medoids = np.asarray(sample)[result.medoids]
+        found.append((loss(block, medoids), medoids))
+    return min(found, key=lambda each: each[0])
+
+
+def alternate(block, medoids):
+    """Move each medoid to the row with the smallest sum in its cluster, until none moves; clusters are not empty."""
+    medoids = np.array(medoids)
+    while True:
+        labels = np.argmin(block[medoids], axis=0)
+        moved = medoids.copy()
+        for slot in range(len(medoids)):
+            members = np.flatnonzero(labels == slot)
+            sums = block[np.ix_(members, members)].sum(axis=1)
+            moved[slot] = members[np.argmin(sums)]
+        if np.array_equal(moved, medoids):
+            return medoids
+        medoids = moved
+
+
+def propose(block, medoids, candidates):
+    """Swap each candidate in turn for the medoid whose place it takes best, if that lowers the loss."""
+    medoids, n_swaps = np.array(medoids), 0
+    for candidate in candidates:
+        gains = swap_gains(block, medoids, np.ones(block.shape[1]))[candidate]
+        if candidate not in medoids and gains.max() > 0:
+            medoids[np.argmax(gains)] = candidate
+            n_swaps += 1
+    return medoids, n_swaps
+
+
+def kmeans_plus_plus_probabilities(block, medoids, power):
+    """Return with which probability each column is drawn next."""
+    odds = block[np.asarray(medoids)].min(axis=0) ** power
+    return odds / odds.sum()
+
+
+def kmc2_probabilities(block, medoids, power, chain_length):
+    """Return with which probability each column is the end of the chain."""
+    others = np.setdiff1d(np.arange(block.shape[1]), medoids)
+    odds = block[np.asarray(medoids)].min(axis=0)[others] ** power
+    move = np.minimum(1, odds[None, :] / odds[:, None]) / len(others)
+    np.fill_diagonal(move, 0)
+    np.fill_diagonal(move, 1 - move.sum(axis=1))
+    at = np.full(len(others), 1 / len(others)) @ np.linalg.matrix_power(move, chain_length - 1)
+    probabilities = np.zeros(block.shape[1])
+    probabilities[others] = at
+    return probabilities
 
 
 def nearest_medoids(X, medoids, metric):

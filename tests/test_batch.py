@@ -130,13 +130,16 @@ class TestLightweightCoreset:
 class TestWeights:
     def test_nearest_neighbour_weights(self):
         block = np.random.RandomState(0).randint(0, 6, (200, 12)).astype(np.float32)
-        scan = BlockScan(12, n_jobs=2)
-        for first in (0, 70):
-            scan.see(block[first : first + 70 + 2 * first], first)
+        scan = BlockScan(200, n_jobs=2)
+        for columns in (slice(0, 5), slice(5, 12)):
+            for first in (0, 70):
+                scan.see(block[first : first + 70 + 2 * first, columns], first, columns.start)
         nearest, largest = reference.scan_block(block)
-        np.testing.assert_array_equal(scan.counts, np.bincount(nearest, minlength=12))
+        np.testing.assert_array_equal(scan.nearest, nearest)
+        np.testing.assert_array_equal(scan.distances, block.min(axis=1))
+        np.testing.assert_array_equal(scan.counts(12), np.bincount(nearest, minlength=12))
         assert scan.largest == largest
-        weights = nearest_neighbour_weights(scan.counts)
+        weights = nearest_neighbour_weights(scan.counts(12))
         np.testing.assert_allclose(weights, reference.nearest_neighbour_weights(nearest, 12))
         assert weights.mean() == pytest.approx(1)
 
@@ -151,7 +154,9 @@ class TestWeights:
         block = np.ones((5, 3), dtype=np.float32)
         block[2, 1] = np.nan
         with pytest.raises(ValueError, match="row 12, column 1 of the block is nan"):
-            BlockScan(3, n_jobs=1).see(block, 10)
+            BlockScan(15, n_jobs=1).see(block, 10)
+        with pytest.raises(ValueError, match="row 2, column 8 of the block is nan"):
+            BlockScan(5, n_jobs=1).see(block, 0, first_column=7)
 
 
 class TestFirstMedoids:
@@ -165,7 +170,7 @@ class TestFirstMedoids:
         rng, repeats = np.random.RandomState(0), 4000
         pairs = np.zeros((4, 4))
         for _ in range(repeats):
-            first, second = kmeans_plus_plus(space_of(X), 2, rng, lambda _: None)
+            first, second = kmeans_plus_plus(space_of(X), 2, rng, Stages())
             pairs[first, second] += 1
         distances = reference.distance_block(X, X, "euclidean")
         expected = distances / distances.sum(axis=1, keepdims=True) / 4
@@ -174,17 +179,17 @@ class TestFirstMedoids:
     def test_kmeans_plus_plus_takes_every_group_before_a_duplicate(self):
         X = np.repeat(np.eye(6), 10, axis=0)
         for seed in range(20):
-            medoids = kmeans_plus_plus(space_of(X), 6, np.random.RandomState(seed), lambda _: None)
+            medoids = kmeans_plus_plus(space_of(X), 6, np.random.RandomState(seed), Stages())
             assert sorted(medoids // 10) == list(range(6))
 
     @pytest.mark.parametrize("seed", range(5))
     def test_kmeans_plus_plus_with_fewer_distinct_rows_than_medoids(self, seed):
         X = np.repeat([[0.0], [1.0]], 4, axis=0)
-        medoids = kmeans_plus_plus(space_of(X), 8, np.random.RandomState(seed), lambda _: None)
+        medoids = kmeans_plus_plus(space_of(X), 8, np.random.RandomState(seed), Stages())
         assert sorted(medoids) == list(range(8))
 
     def test_kmeans_plus_plus_draws_no_row_twice_where_it_is_not_nearest_to_itself(self, rng):
-        assert sorted(kmeans_plus_plus(MatrixSpace(np.ones((6, 6))), 6, rng, lambda _: None)) == list(range(6))
+        assert sorted(kmeans_plus_plus(MatrixSpace(np.ones((6, 6))), 6, rng, Stages())) == list(range(6))
 
     def test_kmeans_plus_plus_reads_a_matrix_by_rows_of_medoids(self):
         # From the first medoid every point but 2 is at distance 0: 2 is drawn, whatever the columns say.
@@ -192,5 +197,5 @@ class TestFirstMedoids:
         matrix[:, 2] = 1
         matrix[2] = [1, 1, 0]
         for seed in range(20):
-            medoids = kmeans_plus_plus(MatrixSpace(matrix), 2, np.random.RandomState(seed), lambda _: None)
+            medoids = kmeans_plus_plus(MatrixSpace(matrix), 2, np.random.RandomState(seed), Stages())
             assert 2 in medoids

@@ -182,6 +182,19 @@ def test_float32_distances_do_not_cancel(simd_level, metric, n_features, kind):
 
 
 @metrics
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+@pytest.mark.parametrize("share_of_zeros", [0.3, 0.9, 0.999])
+def test_zeros_that_are_skipped_change_nothing(simd_level, metric, dtype, share_of_zeros):
+    rng = np.random.RandomState(0)
+    X = rng.randint(1, 200, (150, 300)) * (rng.rand(150, 300) >= share_of_zeros)
+    X = (X if dtype == "uint8" else X - 50 * (X > 0)).astype(dtype)
+    block = distance_block(X, X[:40], metric)
+    np.testing.assert_allclose(block, reference.distance_block(X, X[:40], metric), rtol=1e-5, atol=1e-6)
+    order = rng.permutation(150)  # what is skipped depends on the rows beside a row, its distances do not
+    np.testing.assert_array_equal(distance_block(X[order], X[:40], metric), block[order])
+
+
+@metrics
 def test_lists_are_arrays(metric):
     X, Y = [[0, 1], [2, 5]], [[1, 1]]
     np.testing.assert_allclose(distance_block(X, Y, metric), reference.distance_block(X, Y, metric))

@@ -86,7 +86,7 @@ def test_every_row_is_a_medoid(metric, variant, init, size, rng):
 @metrics
 def test_one_medoid_is_the_best_row_for_the_batch(metric, rng):
     X = rng.randn(200, 3)
-    model = OneBatchPAM(1, metric=metric, variant="unif", batch_size=50, random_state=0).fit(X)
+    model = OneBatchPAM(1, metric=metric, variant="unif", refine=0, batch_size=50, random_state=0).fit(X)
     sums = reference.distance_block(X, X[model.batch_indices_], metric) @ model.batch_weights_
     assert sums[model.medoid_indices_[0]] == pytest.approx(sums.min(), rel=1e-6)
     assert not model.labels_.any()
@@ -108,7 +108,7 @@ def test_only_duplicates_are_replaced():
     X = np.zeros((1000, 1))
     X[500:, 0] = 5
     X[[200, 700, 900], 0] = [700, 800, 1000]  # after the farthest is a medoid, 700 is farther from all than 800
-    model = OneBatchPAM(4, batch_size=10, init=[0, 1, 600, 2], tol=1e9, random_state=1).fit(X)
+    model = OneBatchPAM(4, batch_size=10, variant="nniw", init=[0, 1, 600, 2], tol=1e9, random_state=1).fit(X)
     assert not set(model.batch_indices_) & {200, 700, 900}
     assert model.medoid_indices_.tolist() == [0, 900, 600, 200]
 

@@ -136,3 +136,15 @@ def test_no_variance_to_divide_by(metric, X):
 def test_parameters_that_a_metric_does_not_take():
     with pytest.raises(ValueError, match=r"metric='minkowski' with metric_params=\{'q': 2\}"):
         OneBatchPAM(2, metric="minkowski", metric_params={"q": 2}).fit(np.eye(5))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_tile_of_many_columns_is_computed_in_parts(n_jobs, monkeypatch):
+    calls, cdist = [], scipy.spatial.distance.cdist
+    monkeypatch.setattr(
+        scipy.spatial.distance, "cdist", lambda rows, *rest, **params: calls.append(len(rows)) or cdist(rows, *rest)
+    )
+    monkeypatch.setattr("onebatchpam._tiles.SCIPY_TILE_WORK", 10 * 40 * 3)  # ten rows
+    X = np.random.RandomState(0).rand(40, 3)
+    distance_block(X, X, "canberra", n_jobs=n_jobs)
+    assert calls == [10] * 4

@@ -44,5 +44,6 @@ def make_rows(kind):
 def test_fit_and_predict(kind, parameters, metric, tiles_of_few_entries):
     X = make_rows(kind)
     model = OneBatchPAM(3, metric=metric, batch_size=BATCH_SIZE, random_state=0, **parameters)
-    assert peak_bytes(lambda: model.fit(X)) < BLOCK_BYTES + FLOAT_COPY_BYTES / 2
+    # The rows of refinement are worth at most another block, and the medoids' own; some numbers for each row besides.
+    assert peak_bytes(lambda: model.fit(X)) < 2.2 * BLOCK_BYTES + 80 * N_ROWS + FLOAT_COPY_BYTES / 2
     assert peak_bytes(lambda: model.predict(X)) < FLOAT_COPY_BYTES / 2

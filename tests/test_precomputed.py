@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
 import reference
-from onebatchpam import OneBatchPAM
+from onebatchpam import OneBatchPAM, _tiles
+from onebatchpam._distances import MatrixSpace
+from onebatchpam._init import initial_medoids
+from onebatchpam._progress import Stages
 from onebatchpam._sampling import VARIANTS
+
+SIZES = (8, 16, 32, 64)
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +76,89 @@ def test_grid_search_slices_both_axes(matrix):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
-def test_matrix_of_any_type_and_order(matrix, dtype):
+REAL_TYPES = ["float16", "float32", "float64", "longdouble", "bool", *(f"{u}int{b}" for u in ("", "u") for b in SIZES)]
+
+
+@pytest.mark.parametrize("dtype", REAL_TYPES)
+def test_matrix_of_any_type_and_order(matrix, dtype, tmp_path):
     whole = np.round(matrix).astype(dtype)
     expected = OneBatchPAM(4, metric="precomputed", random_state=0).fit(whole.astype(np.float64))
-    for each in (whole, np.asfortranarray(whole), whole.tolist()):
+    for each in (whole, np.asfortranarray(whole), whole.tolist(), *memory_mapped(whole, tmp_path)):
         model = OneBatchPAM(4, metric="precomputed", random_state=0).fit(each)
         np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+        np.testing.assert_array_equal(model.predict(each.T if isinstance(each, np.ndarray) else each), model.labels_)
         assert model.inertia_ == expected.inertia_
+
+
+def memory_mapped(matrix, folder):
+    """Return the matrix in a bare file, and in files of NumPy in both orders."""
+    bare = np.memmap(folder / "bare", mode="w+", dtype=matrix.dtype, shape=matrix.shape)
+    bare[:] = matrix
+    np.save(folder / "rows.npy", matrix)
+    np.save(folder / "columns.npy", np.asfortranarray(matrix))
+    return bare, *(np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("rows", "columns"))
+
+
+class TestReading:
+    """Only what is needed is read, and only that is ever copied."""
+
+    parameters: ClassVar = {"n_clusters": 5, "metric": "precomputed", "batch_size": 40, "random_state": 0}
+
+    @pytest.mark.parametrize("init", ["random", "k-means++"])
+    def test_entries(self, matrix, init):
+        expected = OneBatchPAM(init=init, refine=0, **self.parameters).fit(matrix)
+        needed = np.full_like(matrix, np.nan)
+        needed[:, expected.batch_indices_] = matrix[:, expected.batch_indices_]
+        for medoids in (expected.medoid_indices_, kmeans_plus_plus_medoids(matrix) if init == "k-means++" else []):
+            needed[medoids] = matrix[medoids]
+        model = OneBatchPAM(init=init, refine=0, **self.parameters).fit(needed)
+        np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+        assert model.inertia_ == expected.inertia_
+
+    def test_columns_of_new_points(self, matrix):
+        model = OneBatchPAM(**self.parameters).fit(matrix)
+        needed = np.full_like(matrix, np.nan)
+        needed[:, model.medoid_indices_] = matrix[:, model.medoid_indices_]
+        np.testing.assert_array_equal(model.predict(needed), model.labels_)
+        np.testing.assert_array_equal(model.transform(needed), matrix[:, model.medoid_indices_])
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_bad_entries_are_named(self, matrix, value):
+        model = OneBatchPAM(**self.parameters).fit(matrix)
+        column = model.medoid_indices_[2]
+        bad = matrix.copy()
+        bad[7, column] = value
+        for method in (model.predict, model.transform, model.score):
+            with pytest.raises(ValueError, match=rf"X\[7, {column}\] is {value}: .*NaN or infinity"):
+                method(bad)
+        bad = matrix.copy()
+        point = np.setdiff1d(np.arange(300), model.batch_indices_)[0]
+        bad[column, point] = value  # in the row of a medoid, not in a column of the batch
+        with pytest.raises(ValueError, match=rf"X\[{column}, {point}\] is {value}"):
+            OneBatchPAM(**self.parameters).fit(bad)
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32", "int64", "uint8"])
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_no_copy(self, dtype, order, monkeypatch):
+        monkeypatch.setattr(_tiles, "TILE_ENTRIES", 10_000)
+        n = 3000
+        points = np.arange(n) % 97
+        big = np.asarray(abs(points[:, None] - points), dtype=dtype, order=order)
+        model = OneBatchPAM(**self.parameters)
+        tracemalloc.start()
+        try:
+            model.fit(big).predict(big)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert (
+            peak < 4 * 4 * n * 40 < n * n
+        )  # the block, as much for refinement, and some; a copy has n^2 bytes or more
+
+
+def kmeans_plus_plus_medoids(matrix):
+    """Return the rows that the search of these tests starts from."""
+    return initial_medoids("k-means++", MatrixSpace(matrix), 5, np.random.RandomState(0), Stages())
 
 
 def with_entry(matrix, value):

@@ -14,7 +14,7 @@ def test_a_bar_for_each_stage_on_request(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "SECONDS_BEFORE_A_BAR", 0)
     loud = OneBatchPAM(5, verbose=1, batch_size=100, random_state=0).fit(X)
     shown = capsys.readouterr().err
-    for stage in ("distances: 100%", "2.00k/2.00k", "swap search", "assignment: 100%"):
+    for stage in ("distances: 100%", "2.00k/2.00k", "swap search", "refinement", "assignment: 100%"):
         assert stage in shown
     quiet = OneBatchPAM(5, batch_size=100, random_state=0).fit(X)
     np.testing.assert_array_equal(loud.medoid_indices_, quiet.medoid_indices_)
@@ -27,7 +27,7 @@ def test_silence_by_default(capsys):
 
 def test_seconds_of_all_stages():
     model = OneBatchPAM(5, batch_size=100, init="k-means++").fit(X)
-    assert list(model.fit_seconds_) == ["initial medoids", "distances", "swap search", "assignment"]
+    assert list(model.fit_seconds_) == ["initial medoids", "distances", "swap search", "refinement", "assignment"]
 
 
 def test_an_interrupt_between_tiles_leaves_nothing_behind(monkeypatch):

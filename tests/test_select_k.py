@@ -84,10 +84,10 @@ def test_values_are_those_of_the_medoids(selection, groups):
     assert selection.block_seconds > 0
 
 
-@pytest.mark.parametrize("variant", ["unif", "debias", "nniw"])
+@pytest.mark.parametrize("variant", ["unif", "debias", "nniw", "progressive"])
 @pytest.mark.parametrize("init", ["random", "k-means++"])
 def test_a_single_k_is_a_fit(variant, init, groups):
-    template = OneBatchPAM(99, metric="manhattan", variant=variant, init=init, batch_size=100, random_state=0)
+    template = OneBatchPAM(99, metric="manhattan", variant=variant, refine=0, init=init, batch_size=100, random_state=0)
     found = select_k(groups, [4], template)
     model = template.set_params(n_clusters=4).fit(groups)
     np.testing.assert_array_equal(found.medoids[0], model.medoid_indices_)

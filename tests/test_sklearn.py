@@ -22,6 +22,8 @@ from onebatchpam import OneBatchPAM, _weights
     [
         OneBatchPAM(),
         OneBatchPAM(variant="unif"),
+        OneBatchPAM(variant="nniw", refine=0),
+        OneBatchPAM(batch_size=20, n_init=2),
         OneBatchPAM(variant="debias"),
         OneBatchPAM(variant="lwcs"),
         OneBatchPAM(metric="manhattan"),
@@ -81,7 +83,7 @@ def test_parallel_fits(backend, blobs):
 def test_a_joblib_context_sets_the_number_of_threads(blobs, monkeypatch):
     used = []
     monkeypatch.setattr(
-        "onebatchpam._block.BlockScan", lambda m, n_jobs: used.append(n_jobs) or _weights.BlockScan(m, n_jobs)
+        "onebatchpam._block.BlockScan", lambda n, n_jobs: used.append(n_jobs) or _weights.BlockScan(n, n_jobs)
     )
     OneBatchPAM(5).fit(blobs)
     with joblib.parallel_config("threading", n_jobs=3):

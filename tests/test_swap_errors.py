@@ -85,8 +85,8 @@ class TestSwapSearch:
     weights = np.ones(4)
 
     def test_medoids(self):
-        with pytest.raises(ValueError, match="at least two"):
-            _core.SwapSearch(5, self.medoids[:1], self.rows[:1], self.weights, 0.0)
+        with pytest.raises(ValueError, match="needs a medoid"):
+            _core.SwapSearch(5, self.medoids[:0], self.rows[:0], self.weights, 0.0)
         with pytest.raises(ValueError, match="out of range"):
             _core.SwapSearch(2, self.medoids, self.rows, self.weights, 0.0)
         with pytest.raises(ValueError, match="medoids x batch points"):

@@ -10,6 +10,8 @@
 
 #include "custom.hpp"
 #include "distance.hpp"
+#include "gower.hpp"
+#include "sparse.hpp"
 #include "swap.hpp"
 
 namespace nb = nanobind;
@@ -21,7 +23,7 @@ namespace {
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using MatrixOut = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Block = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // its rows may be apart
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -53,19 +55,81 @@ void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metr
     new (self) PackedColumns(metric_of(metric), source_of<T>(), points.data(), points.shape(0), points.shape(1));
 }
 
+template <class Out>
+std::size_t row_stride(const Block<Out>& block) {
+    require(block.size() == 0 || block.shape(1) == 1 || block.stride(1) == 1,
+            "the entries of a row must be side by side");
+    require(block.shape(0) <= 1 || block.stride(0) >= static_cast<std::int64_t>(block.shape(1)), "rows overlap");
+    return static_cast<std::size_t>(block.shape(0) <= 1 ? 0 : block.stride(0));
+}
+
+BlockView view_of(const Block<const float>& block) {
+    return {block.data(), block.shape(0), block.shape(1), row_stride(block)};
+}
+
 template <class T, class Out>
-void fill(const PackedColumns& self, Matrix<T> rows, MatrixOut<Out> out, int n_threads) {
+void fill(const PackedColumns& self, Matrix<T> rows, Block<Out> out, int n_threads) {
     require(source_of<T>() == self.source(), "rows must be of the type of the packed points");
     require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
     require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
-    self.fill(rows.data(), rows.shape(0), out.data(), n_threads);
+    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
+}
+
+void init_gower(GowerColumns* self, Matrix<float> points, Array<float> weights) {
+    require(points.shape(0) > 0 && points.shape(1) > 0, "points must not be empty");
+    require(weights.shape(0) == points.shape(1), "weights must have an entry for each feature");
+    new (self) GowerColumns(points.data(), points.shape(0), points.shape(1), weights.data());
+}
+
+void fill_gower(const GowerColumns& self, Matrix<float> rows, Block<float> out, int n_threads) {
+    require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
+    require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
+}
+
+SparseMetric sparse_metric_of(const std::string& name) {
+    if (name == "manhattan") return SparseMetric::manhattan;
+    if (name == "euclidean") return SparseMetric::euclidean;
+    if (name == "sqeuclidean") return SparseMetric::sqeuclidean;
+    if (name == "cosine") return SparseMetric::cosine;
+    if (name == "jaccard") return SparseMetric::jaccard;
+    throw std::invalid_argument("no sparse metric '" + name + "'");
+}
+
+SparseRows sparse_rows(const Array<std::int64_t>& starts, const Array<std::int32_t>& features,
+                       const Array<double>& values, std::size_t n_features) {
+    require(starts.shape(0) > 0 && starts.data()[0] == 0, "starts must begin with 0");
+    const std::size_t n_rows = starts.shape(0) - 1, n_values = features.shape(0);
+    for (std::size_t i = 0; i < n_rows; ++i)
+        require(starts.data()[i] <= starts.data()[i + 1], "starts must not descend");
+    require(static_cast<std::size_t>(starts.data()[n_rows]) == n_values && values.shape(0) == n_values,
+            "features and values must have an entry for each value");
+    for (std::size_t i = 0; i < n_values; ++i)
+        require(features.data()[i] >= 0 && static_cast<std::size_t>(features.data()[i]) < n_features,
+                "a feature is out of range");
+    return {n_rows, starts.data(), features.data(), values.data()};
+}
+
+void init_sparse(SparseColumns* self, Array<std::int64_t> starts, Array<std::int32_t> features, Array<double> values,
+                 std::size_t n_features, const std::string& metric) {
+    new (self) SparseColumns(sparse_metric_of(metric), sparse_rows(starts, features, values, n_features), n_features);
+}
+
+template <class Out>
+void fill_sparse(const SparseColumns& self, Array<std::int64_t> starts, Array<std::int32_t> features,
+                 Array<double> values, Block<Out> out, int n_threads) {
+    const SparseRows rows = sparse_rows(starts, features, values, self.n_features());
+    require(out.shape(0) == rows.n_rows && out.shape(1) == self.n_columns(), "out must be rows x columns");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    self.fill(rows, out.data(), row_stride(out), n_threads);
 }
 
 void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,
                  Array<double> weights, double tol) {
     const std::size_t k = medoids.shape(0), m = weights.shape(0);
-    require(k >= 2, "a swap search needs at least two medoids");
+    require(k >= 1, "a swap search needs a medoid");
     require(medoid_rows.shape(0) == k && medoid_rows.shape(1) == m, "medoid_rows must be medoids x batch points");
     for (std::size_t i = 0; i < k; ++i)
         require(medoids.data()[i] >= 0 && static_cast<std::size_t>(medoids.data()[i]) < n_candidates,
@@ -73,25 +137,41 @@ void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t>
     new (self) SwapSearch(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol);
 }
 
-void sweep(SwapSearch& self, Matrix<float> rows, std::size_t first, int n_threads) {
+void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_threads) {
     require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
     require(first + rows.shape(0) <= self.n_candidates(), "rows reach beyond the last candidate");
     require(n_threads >= 1, "n_threads must be at least 1");
-    self.sweep(rows.data(), first, rows.shape(0), n_threads);
+    self.sweep(view_of(rows), first, n_threads);
 }
 
-std::pair<float, bool> scan(Matrix<float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
+void best_swaps(const SwapSearch& self, Block<const float> rows, ArrayOut<double> gains, ArrayOut<std::int32_t> slots,
+                int n_threads) {
+    require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
+    require(gains.shape(0) == rows.shape(0) && slots.shape(0) == rows.shape(0),
+            "gains and slots must have an entry for each row");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    self.best_swaps(view_of(rows), gains.data(), slots.data(), n_threads);
+}
+
+// A property that shows a vector of the search, as it is at any time.
+template <class T, const std::vector<T>& (SwapSearch::*member)() const>
+nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig> view_of_state(nb::handle_t<SwapSearch> self) {
+    const std::vector<T>& values = (nb::cast<const SwapSearch&>(self).*member)();
+    return {values.data(), {values.size()}, self};
+}
+
+std::pair<float, bool> scan(Block<const float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
     require(block.shape(1) > 0 && nearest.shape(0) == block.shape(0), "nearest must have an entry for each row");
     require(n_threads >= 1, "n_threads must be at least 1");
-    const BlockScan found = scan_rows(block.data(), block.shape(0), block.shape(1), nearest.data(), n_threads);
+    const BlockScan found = scan_rows(view_of(block), nearest.data(), n_threads);
     return {found.max, found.valid};
 }
 
-void row_sums(Matrix<float> block, Array<double> weights, ArrayOut<double> sums, int n_threads) {
+void row_sums(Block<const float> block, Array<double> weights, ArrayOut<double> sums, int n_threads) {
     require(weights.shape(0) == block.shape(1) && sums.shape(0) == block.shape(0),
             "weights must have an entry for each column, sums for each row");
     require(n_threads >= 1, "n_threads must be at least 1");
-    weighted_row_sums(block.data(), block.shape(0), block.shape(1), weights.data(), sums.data(), n_threads);
+    weighted_row_sums(view_of(block), weights.data(), sums.data(), n_threads);
 }
 
 // capsule  IN  of a scipy.LowLevelCallable: the function, and as its context what is to be passed with every call
@@ -106,7 +186,7 @@ void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
 }
 
 void fill_custom(const CustomMetric& self, Matrix<double> rows, Matrix<double> columns, bool rows_first,
-                 MatrixOut<double> out, int n_threads) {
+                 nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int n_threads) {
     require(rows.shape(1) == columns.shape(1), "rows and columns must have the same number of features");
     require(out.shape(0) == rows.shape(0) && out.shape(1) == columns.shape(0), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
@@ -131,6 +211,19 @@ NB_MODULE(_core, module) {
         .def("fill", fill<double, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<std::uint8_t, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
 
+    nb::class_<GowerColumns>(module, "GowerColumns",
+                             "Points to which the Gower dissimilarities of many rows are wanted.")
+        .def("__init__", init_gower, "points"_a.noconvert(), "weights"_a.noconvert())
+        .def("fill", fill_gower, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
+
+    nb::class_<SparseColumns>(module, "SparseColumns", "Points as PackedColumns, but sparse, as the rows then are.")
+        .def("__init__", init_sparse, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+             "n_features"_a, "metric"_a)
+        .def("fill", fill_sparse<float>, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+             "out"_a.noconvert(), "n_threads"_a, release())
+        .def("fill", fill_sparse<double>, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+             "out"_a.noconvert(), "n_threads"_a, release());
+
     nb::class_<CustomMetric>(module, "CustomMetric", "A dissimilarity that the user compiled.")
         .def("__init__", init_custom, "capsule"_a, "takes_data"_a)
         .def("fill", fill_custom, "rows"_a.noconvert(), "columns"_a.noconvert(), "rows_first"_a, "out"_a.noconvert(),
@@ -140,10 +233,15 @@ NB_MODULE(_core, module) {
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),
              "weights"_a.noconvert(), "tol"_a)
         .def("sweep", sweep, "rows"_a.noconvert(), "first"_a, "n_threads"_a, release())
+        .def("best_swaps", best_swaps, "rows"_a.noconvert(), "gains"_a.noconvert(), "slots"_a.noconvert(),
+             "n_threads"_a, release())
         .def_prop_ro("converged", &SwapSearch::converged)
         .def_prop_ro("loss", &SwapSearch::loss)
         .def_prop_ro("medoids", [](const SwapSearch& self) { return self.medoids(); })
-        .def_prop_ro("n_swaps", &SwapSearch::n_swaps);
+        .def_prop_ro("n_swaps", &SwapSearch::n_swaps)
+        .def_prop_ro("nearest", view_of_state<std::int32_t, &SwapSearch::nearest>)
+        .def_prop_ro("nearest_distances", view_of_state<float, &SwapSearch::nearest_distances>)
+        .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>);
 
     module.def("scan_rows", scan, "block"_a.noconvert(), "nearest"_a.noconvert(), "n_threads"_a, release(),
                "Write the first smallest column of each row; return the largest entry and whether all entries are "

@@ -16,8 +16,6 @@ constexpr std::size_t max_tile_rows = 96;
 // Below this length a dot product saves nothing over differences.
 constexpr std::size_t min_units_for_products = 32;
 
-std::size_t tiles_of(std::size_t n, std::size_t per_tile) { return (n + per_tile - 1) / per_tile; }
-
 const MetricKernels& kernels_for(Metric metric, Unit unit, const Kernels& level) {
     const bool wide = unit == Unit::float64;
     switch (metric) {
@@ -46,6 +44,18 @@ void centre_rows(const float* rows, std::size_t n_rows, const std::vector<float>
         for (std::size_t u = 0; u < n_units; ++u) centred[u] = rows[u] - centre[u];
         squares[i] = level.dot_product(centred, centred, n_units);
     }
+}
+
+// The mean of the rows; zero if most of their values are, because then they lie around zero already and the kernels
+// skip what is zero.
+std::vector<float> centre_of(const std::vector<float>& rows, std::size_t n_units) {
+    std::vector<float> centre(n_units);
+    const auto n_zeros = static_cast<std::size_t>(std::count(rows.begin(), rows.end(), 0.0f));
+    if (2 * n_zeros > rows.size()) return centre;
+    std::vector<double> sums(n_units);
+    for (std::size_t i = 0; i < rows.size(); ++i) sums[i % n_units] += rows[i];
+    for (std::size_t u = 0; u < n_units; ++u) centre[u] = static_cast<float>(sums[u] * n_units / rows.size());
+    return centre;
 }
 
 // The squared length of each row of 16-bit integers.
@@ -77,7 +87,7 @@ PackedColumns::PackedColumns(Metric metric, Source source, const void* points, s
         pair_squares_.resize(n_columns);
         square_rows(units.data(), n_columns, packing_.n_units(), pair_squares_.data());
     }
-    pack_panels(units.data());
+    panels_ = to_panels(units.data(), n_columns, packing_.n_units(), packing_.unit_bytes(), kernels_->panel_width);
 }
 
 PackedColumns::Way PackedColumns::choose_way(Metric metric) const {
@@ -90,27 +100,15 @@ void PackedColumns::centre_columns(std::vector<unsigned char>& units) {
     const std::size_t n_units = packing_.n_units();
     columns_.resize(n_columns_ * n_units);
     std::memcpy(columns_.data(), units.data(), units.size());
-    std::vector<double> sums(n_units);
-    for (std::size_t i = 0; i < columns_.size(); ++i) sums[i % n_units] += columns_[i];
-    for (const double sum : sums) centre_.push_back(static_cast<float>(sum / static_cast<double>(n_columns_)));
+    centre_ = centre_of(columns_, n_units);
     column_squares_.resize(n_columns_);
     std::vector<float> centred(columns_.size());
     centre_rows(columns_.data(), n_columns_, centre_, *level_, centred.data(), column_squares_.data());
     std::memcpy(units.data(), centred.data(), units.size());
 }
 
-void PackedColumns::pack_panels(const unsigned char* units) {
-    const std::size_t width = kernels_->panel_width, n_units = packing_.n_units(), unit_bytes = packing_.unit_bytes();
-    panels_.resize(tiles_of(n_columns_, width) * width * n_units * unit_bytes);
-    for (std::size_t column = 0; column < n_columns_; ++column) {
-        unsigned char* to = panels_.data() + (column / width * n_units * width + column % width) * unit_bytes;
-        for (std::size_t unit = 0; unit < n_units; ++unit, units += unit_bytes)
-            std::memcpy(to + unit * width * unit_bytes, units, unit_bytes);
-    }
-}
-
 template <class Out>
-void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_threads) const {
+void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, std::size_t out_stride, int n_threads) const {
     const std::size_t units_bytes = packing_.n_units() * packing_.unit_bytes();
     const std::size_t per_tile = std::clamp<std::size_t>(tile_bytes / (units_bytes + 1) / 12 * 12, 12, max_tile_rows);
     std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
@@ -125,21 +123,25 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, int n_t
                   finish_, {}};
         if (way_ != Way::differences) prepare_products(tile, scratch);
         if constexpr (std::is_same_v<Out, double>)
-            kernels_->to_double(tile, out + first * n_columns_, n_columns_);
+            kernels_->to_double(tile, out + first * out_stride, out_stride);
         else
-            kernels_->to_float(tile, out + first * n_columns_, n_columns_);
+            kernels_->to_float(tile, out + first * out_stride, out_stride);
     });
 }
 
 // Lets the tile compute dot products instead; the bases are then added to the squared lengths of the rows.
 void PackedColumns::prepare_products(Tile& tile, Scratch& scratch) const {
     static const std::vector<std::uint32_t> zeros(max_tile_rows);  // also as floats
+    scratch.live_units.resize(tile.n_rows * tile.n_units);
+    scratch.live_ends.resize(tile.n_rows * tile.n_units);
+    scratch.live_values.resize(tile.n_rows * tile.n_units * packing_.unit_bytes());
+    const LiveUnits live{scratch.live_units.data(), scratch.live_values.data(), scratch.live_ends.data()};
     if (way_ == Way::pair_products) {
         const auto* bases = static_cast<const std::uint32_t*>(tile.bases);
         scratch.pair_squares.resize(tile.n_rows);
         square_rows(tile.rows, tile.n_rows, tile.n_units, scratch.pair_squares.data());
         for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.pair_squares[i] += bases[i];
-        tile.products = {scratch.pair_squares.data(), pair_squares_.data(), nullptr, nullptr, nullptr};
+        tile.products = {scratch.pair_squares.data(), pair_squares_.data(), nullptr, nullptr, nullptr, live};
     } else {
         const auto* rows = static_cast<const float*>(tile.rows);
         const auto* bases = static_cast<const float*>(tile.bases);
@@ -148,26 +150,25 @@ void PackedColumns::prepare_products(Tile& tile, Scratch& scratch) const {
         centre_rows(rows, tile.n_rows, centre_, *level_, scratch.centred.data(), scratch.row_squares.data());
         for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.row_squares[i] += bases[i];
         tile.rows = scratch.centred.data();
-        tile.products = {scratch.row_squares.data(), column_squares_.data(), rows, columns_.data(), bases};
+        tile.products = {scratch.row_squares.data(), column_squares_.data(), rows, columns_.data(), bases, live};
     }
     tile.bases = zeros.data();
 }
 
-template void PackedColumns::fill(const void*, std::size_t, float*, int) const;
-template void PackedColumns::fill(const void*, std::size_t, double*, int) const;
+template void PackedColumns::fill(const void*, std::size_t, float*, std::size_t, int) const;
+template void PackedColumns::fill(const void*, std::size_t, double*, std::size_t, int) const;
 
 namespace {
 constexpr std::size_t scan_tile_rows = 64;
 }
 
-BlockScan scan_rows(const float* block, std::size_t n_rows, std::size_t n_columns, std::int32_t* nearest,
-                    int n_threads) {
+BlockScan scan_rows(const BlockView& block, std::int32_t* nearest, int n_threads) {
     const Kernels& level = kernels();
-    const std::size_t n_tiles = tiles_of(n_rows, scan_tile_rows);
+    const std::size_t n_tiles = tiles_of(block.n_rows, scan_tile_rows);
     std::vector<BlockScan> scans(n_tiles, {0, true});
     parallel_for(n_threads, n_tiles, [&](std::size_t tile, int) {
-        for (std::size_t i = tile * scan_tile_rows; i < std::min(n_rows, (tile + 1) * scan_tile_rows); ++i) {
-            const RowScan row = level.scan_row(block + i * n_columns, n_columns);
+        for (std::size_t i = tile * scan_tile_rows; i < std::min(block.n_rows, (tile + 1) * scan_tile_rows); ++i) {
+            const RowScan row = level.scan_row(block.row(i), block.n_columns);
             nearest[i] = row.argmin;
             scans[tile].max = std::max(scans[tile].max, row.max);
             scans[tile].valid &= row.valid;
@@ -178,12 +179,11 @@ BlockScan scan_rows(const float* block, std::size_t n_rows, std::size_t n_column
     return total;
 }
 
-void weighted_row_sums(const float* block, std::size_t n_rows, std::size_t n_columns, const double* weights,
-                       double* sums, int n_threads) {
+void weighted_row_sums(const BlockView& block, const double* weights, double* sums, int n_threads) {
     const Kernels& level = kernels();
-    parallel_for(n_threads, tiles_of(n_rows, scan_tile_rows), [&](std::size_t tile, int) {
-        for (std::size_t i = tile * scan_tile_rows; i < std::min(n_rows, (tile + 1) * scan_tile_rows); ++i)
-            sums[i] = level.weighted_sum(block + i * n_columns, weights, n_columns);
+    parallel_for(n_threads, tiles_of(block.n_rows, scan_tile_rows), [&](std::size_t tile, int) {
+        for (std::size_t i = tile * scan_tile_rows; i < std::min(block.n_rows, (tile + 1) * scan_tile_rows); ++i)
+            sums[i] = level.weighted_sum(block.row(i), weights, block.n_columns);
     });
 }
 

@@ -17,9 +17,9 @@ public:
     PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns, std::size_t n_features);
 
     // rows  IN   n_rows x n_features of the columns' type
-    // out   OUT  n_rows x n_columns
+    // out   OUT  n_rows x n_columns, a new row every out_stride entries
     template <class Out>
-    void fill(const void* rows, std::size_t n_rows, Out* out, int n_threads) const;
+    void fill(const void* rows, std::size_t n_rows, Out* out, std::size_t out_stride, int n_threads) const;
 
     Source source() const { return packing_.source(); }
     std::size_t n_columns() const { return n_columns_; }
@@ -31,13 +31,14 @@ private:
         std::vector<unsigned char> units, bases;
         std::vector<float> centred, row_squares;
         std::vector<std::uint32_t> pair_squares;
+        std::vector<std::uint32_t> live_units, live_ends;
+        std::vector<unsigned char> live_values;
     };
 
     enum class Way { differences, float_products, pair_products };
 
     Way choose_way(Metric metric) const;
     void centre_columns(std::vector<unsigned char>& units);
-    void pack_panels(const unsigned char* units);
     void prepare_products(Tile& tile, Scratch& scratch) const;
 
     Packing packing_;
@@ -56,18 +57,23 @@ private:
     std::vector<std::uint32_t> pair_squares_;  // n_columns
 };
 
+// Some rows and columns of a block of dissimilarities in which a new row begins every `stride` entries.
+struct BlockView {
+    const float* entries;
+    std::size_t n_rows, n_columns, stride;
+
+    const float* row(std::size_t i) const { return entries + i * stride; }
+};
+
 struct BlockScan {
     float max;
     bool valid;  // every entry is finite and not negative
 };
 
-// block    IN   n_rows x n_columns
 // nearest  OUT  n_rows: for each row the column of its smallest entry, the first of equal ones
-BlockScan scan_rows(const float* block, std::size_t n_rows, std::size_t n_columns, std::int32_t* nearest,
-                    int n_threads);
+BlockScan scan_rows(const BlockView& block, std::int32_t* nearest, int n_threads);
 
 // sums  OUT  n_rows: the weighted sum of each row of the block
-void weighted_row_sums(const float* block, std::size_t n_rows, std::size_t n_columns, const double* weights,
-                       double* sums, int n_threads);
+void weighted_row_sums(const BlockView& block, const double* weights, double* sums, int n_threads);
 
 }  // namespace obp

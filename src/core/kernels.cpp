@@ -83,31 +83,72 @@ inline double result_of(double sum) { return sum; }
 inline float result_of(std::uint32_t sum) { return static_cast<float>(sum); }
 inline float result_of(std::uint64_t sum) { return static_cast<float>(sum); }
 
+// Part of LiveUnits: that of one group of rows.
+template <class T>
+struct LiveGroup {
+    std::uint32_t* units;
+    T* values;  // of all rows of the group, unit after unit
+    std::uint32_t* ends;
+};
+
+template <class T>
+inline LiveGroup<T> live_group(const Tile& tile, std::size_t group, std::size_t first_row) {
+    const LiveUnits& live = tile.products.live;
+    return {live.units + group * tile.n_units, static_cast<T*>(live.values) + first_row * tile.n_units,
+            live.ends + group * tile.n_units};
+}
+
+template <class T, int n_rows>
+inline void gather_live(const Tile& tile, std::size_t first_row, const LiveGroup<T>& live) {
+    const T* rows = static_cast<const T*>(tile.rows) + first_row * tile.n_units;
+    std::uint32_t count = 0, *end = live.ends;
+    for (std::size_t start = 0; start < tile.n_units; start += units_per_sum) {
+        const std::size_t rest = tile.n_units - start, stop = start + (rest < units_per_sum ? rest : units_per_sum);
+        for (std::size_t unit = start; unit < stop; ++unit) {
+            bool is_live = false;
+            for (int row = 0; row < n_rows; ++row) {
+                const T value = rows[row * tile.n_units + unit];
+                live.values[count * n_rows + row] = value;
+                is_live |= value != 0;
+            }
+            live.units[count] = static_cast<std::uint32_t>(unit);
+            count += is_live;
+        }
+        *end++ = count;
+    }
+}
+
 // One group of rows against one panel of columns; all accumulators stay in registers.
 template <class Metric, class Out, int n_rows>
-inline void fill_group(const Tile& tile, std::size_t first_row, std::size_t first_column,
+inline void fill_group(const Tile& tile, std::size_t group, std::size_t first_row, std::size_t first_column,
                        const typename Metric::Unit* panel, Out* out, std::size_t out_stride) {
     using T = typename Metric::Unit;
     using V = Vector<T>;
     constexpr std::size_t width = panel_width<T>;
     const T* rows = static_cast<const T*>(tile.rows) + first_row * tile.n_units;
     const T* bases = static_cast<const T*>(tile.bases) + first_row;
+    const LiveGroup<T> live = Metric::is_product ? live_group<T>(tile, group, first_row) : LiveGroup<T>{};
     V totals[n_rows][vectors_per_panel];
     for (int row = 0; row < n_rows; ++row)
         for (int v = 0; v < vectors_per_panel; ++v) totals[row][v] = broadcast(bases[row]);
-    for (std::size_t start = 0; start < tile.n_units; start += units_per_sum) {
+    std::size_t begin = 0;
+    for (std::size_t run = 0, start = 0; start < tile.n_units; ++run, start += units_per_sum) {
         const std::size_t rest = tile.n_units - start, stop = start + (rest < units_per_sum ? rest : units_per_sum);
+        const std::size_t end = Metric::is_product ? live.ends[run] : stop;
         V sums[n_rows][vectors_per_panel] = {};
 #pragma GCC unroll 2
-        for (std::size_t unit = start; unit < stop; ++unit) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const T* units = panel + (Metric::is_product ? live.units[i] : i) * width;
             V b[vectors_per_panel];
-            for (int v = 0; v < vectors_per_panel; ++v) b[v] = load(panel + unit * width + v * lanes<T>);
+            for (int v = 0; v < vectors_per_panel; ++v) b[v] = load(units + v * lanes<T>);
             unrolled<n_rows>([&](auto row) {
-                const V a = broadcast(rows[row * tile.n_units + unit]);
+                const V a =
+                    broadcast(Metric::is_product ? live.values[i * n_rows + row] : rows[row * tile.n_units + i]);
                 for (int v = 0; v < vectors_per_panel; ++v)
                     sums[row][v] = Metric::template step<row>(sums[row][v], a, b[v]);
             });
         }
+        begin = end;
         for (int row = 0; row < n_rows; ++row)
             for (int v = 0; v < vectors_per_panel; ++v) {
                 V& total = totals[row][v];
@@ -135,19 +176,79 @@ template <class Metric, class Out>
 void fill_tile(const Tile& tile, Out* out, std::size_t out_stride) {
     using T = typename Metric::Unit;
     constexpr std::size_t width = panel_width<T>;
-    constexpr int group = Metric::rows_per_group;
+    constexpr int rows_per_group = Metric::rows_per_group;
+    const std::size_t n_groups = tile.n_rows / rows_per_group, n_grouped = n_groups * rows_per_group;
+    if constexpr (Metric::is_product) {
+        for (std::size_t group = 0, row = 0; group < n_groups; ++group, row += rows_per_group)
+            gather_live<T, rows_per_group>(tile, row, live_group<T>(tile, group, row));
+        for (std::size_t row = n_grouped; row < tile.n_rows; ++row)
+            gather_live<T, 1>(tile, row, live_group<T>(tile, n_groups + row - n_grouped, row));
+    }
     const T* panel = static_cast<const T*>(tile.panels);
     for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_units) {
-        std::size_t row = 0;
-        for (; row + group <= tile.n_rows; row += group)
-            fill_group<Metric, Out, group>(tile, row, column, panel, out, out_stride);
-        for (; row < tile.n_rows; ++row) fill_group<Metric, Out, 1>(tile, row, column, panel, out, out_stride);
+        for (std::size_t group = 0, row = 0; group < n_groups; ++group, row += rows_per_group)
+            fill_group<Metric, Out, rows_per_group>(tile, group, row, column, panel, out, out_stride);
+        for (std::size_t row = n_grouped; row < tile.n_rows; ++row)
+            fill_group<Metric, Out, 1>(tile, n_groups + row - n_grouped, row, column, panel, out, out_stride);
     }
 }
 
 template <class Metric>
 constexpr MetricKernels metric_kernels() {
     return {panel_width<typename Metric::Unit>, fill_tile<Metric, float>, fill_tile<Metric, double>};
+}
+
+inline Floats where(Vector<std::int32_t> mask, Floats x) { return (Floats)((Vector<std::int32_t>)x & mask); }
+
+// As fill_group, with a second sum for the weights of the features that both rows have.
+template <int n_rows>
+inline void fill_gower_group(const GowerTile& tile, std::size_t first_row, std::size_t first_column, const float* panel,
+                             float* out, std::size_t out_stride) {
+    constexpr std::size_t width = panel_width<float>;
+    const Floats one = broadcast(1.0f);
+    const float* rows = tile.rows + first_row * tile.n_features;
+    Floats sums[n_rows][vectors_per_panel] = {}, weights[n_rows][vectors_per_panel] = {};
+    for (std::size_t start = 0; start < tile.n_features; start += units_per_sum) {
+        const std::size_t rest = tile.n_features - start, stop = start + (rest < units_per_sum ? rest : units_per_sum);
+        Floats part_sums[n_rows][vectors_per_panel] = {}, part_weights[n_rows][vectors_per_panel] = {};
+        for (std::size_t feature = start; feature < stop; ++feature) {
+            const Floats weight = broadcast(tile.weights[feature]);
+            unrolled<n_rows>([&](auto row) {
+                const Floats a = broadcast(rows[row * tile.n_features + feature]);
+                for (int v = 0; v < vectors_per_panel; ++v) {
+                    const Floats b = load(panel + feature * width + v * lanes<float>), d = absolute(a - b);
+                    const auto is_known = d == d;
+                    part_sums[row][v] += where(is_known, (d < one ? d : one) * weight);
+                    part_weights[row][v] += where(is_known, weight);
+                }
+            });
+        }
+        for (int row = 0; row < n_rows; ++row)
+            for (int v = 0; v < vectors_per_panel; ++v) {
+                sums[row][v] += part_sums[row][v];
+                weights[row][v] += part_weights[row][v];
+            }
+    }
+    const std::size_t rest = tile.n_columns - first_column, n_columns = rest < width ? rest : width;
+    for (int row = 0; row < n_rows; ++row) {
+        Floats means[vectors_per_panel];
+        for (int v = 0; v < vectors_per_panel; ++v)
+            means[v] = weights[row][v] > 0.0f ? sums[row][v] / weights[row][v] : one;
+        __builtin_memcpy(out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column, means,
+                         n_columns * sizeof(float));
+    }
+}
+
+void fill_gower(const GowerTile& tile, float* out, std::size_t out_stride) {
+    constexpr std::size_t width = panel_width<float>;
+    constexpr int group = 2;
+    const float* panel = tile.panels;
+    for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_features) {
+        std::size_t row = 0;
+        for (; row + group <= tile.n_rows; row += group)
+            fill_gower_group<group>(tile, row, column, panel, out, out_stride);
+        for (; row < tile.n_rows; ++row) fill_gower_group<1>(tile, row, column, panel, out, out_stride);
+    }
 }
 
 double largest(const double* values, std::size_t n) {
@@ -251,6 +352,7 @@ const Kernels table = {
     metric_kernels<Chebyshev<double>>(),
     metric_kernels<DotProduct>(),
     metric_kernels<DotProductBytes>(),
+    {panel_width<float>, fill_gower},
     dot_product,
     evaluate_swap,
     weighted_sum,

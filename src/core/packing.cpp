@@ -128,4 +128,16 @@ void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* base
         pack_row_(*this, from + i * row_bytes_, to + i * n_units_ * unit_bytes_, base + i * unit_bytes_);
 }
 
+std::vector<unsigned char> to_panels(const void* rows, std::size_t n_rows, std::size_t n_units, std::size_t unit_bytes,
+                                     std::size_t width) {
+    const auto* from = static_cast<const unsigned char*>(rows);
+    std::vector<unsigned char> panels((n_rows + width - 1) / width * width * n_units * unit_bytes);
+    for (std::size_t row = 0; row < n_rows; ++row) {
+        unsigned char* to = panels.data() + (row / width * n_units * width + row % width) * unit_bytes;
+        for (std::size_t unit = 0; unit < n_units; ++unit, from += unit_bytes)
+            std::memcpy(to + unit * width * unit_bytes, from, unit_bytes);
+    }
+    return panels;
+}
+
 }  // namespace obp

@@ -52,4 +52,10 @@ private:
     void (*pack_row_)(const Packing&, const void*, void*, void*);
 };
 
+// Panels of `width` rows each, unit after unit: panels x n_units x width; the last panel is padded with zeros.
+//
+// rows  IN  n_rows x n_units
+std::vector<unsigned char> to_panels(const void* rows, std::size_t n_rows, std::size_t n_units, std::size_t unit_bytes,
+                                     std::size_t width);
+
 }  // namespace obp

@@ -99,6 +99,9 @@ private:
     std::exception_ptr error_;
 };
 
+// How many tiles of that size cover n.
+inline std::size_t tiles_of(std::size_t n, std::size_t per_tile) { return (n + per_tile - 1) / per_tile; }
+
 inline void parallel_for(int n_threads, std::size_t n_tasks, const std::function<void(std::size_t, int)>& task) {
     const std::size_t useful = n_tasks < static_cast<std::size_t>(n_threads) ? n_tasks : n_threads;
     Team(static_cast<int>(useful)).run(n_tasks, task);

@@ -12,12 +12,21 @@ namespace obp {
 // What is done to an accumulated sum or maximum before it is stored.
 enum class Finish { none, square_root, half };
 
+// The units in which not all rows of a group are zero, with their values: nothing else adds to a dot product. Scratch
+// of the kernel, for each group of rows after the other.
+struct LiveUnits {
+    std::uint32_t* units;  // groups x n_units
+    void* values;          // n_rows x n_units
+    std::uint32_t* ends;   // groups x n_units: where each run of units that are summed together ends
+};
+
 // What it takes to make squared distances of dot products.
 struct Products {
     const void *row_squares, *column_squares;  // IN  squared lengths, those of the rows with the bases; of type unit
     // For floats, whose dot products are of centred rows and columns:
     const float *rows, *columns;  // IN  as they are, not centred; row after row
     const float* bases;           // IN  n_rows: what is to be added to squared differences
+    LiveUnits live;
 };
 
 // A tile of dissimilarities between packed rows and packed columns. Both are made of units: one float, one
@@ -37,6 +46,20 @@ struct MetricKernels {
     std::size_t panel_width;  // columns that are held in registers together
     TileKernel<float> to_float;
     TileKernel<double> to_double;
+};
+
+// A tile of Gower dissimilarities: the weighted mean of min(|a - b|, 1) over the features in which neither is NaN, and
+// 1 if there is none.
+struct GowerTile {
+    std::size_t n_rows, n_columns, n_features;
+    const float* rows;     // IN  n_rows x n_features
+    const float* panels;   // IN  panels x n_features x panel_width; the last panel is padded
+    const float* weights;  // IN  n_features
+};
+
+struct GowerKernel {
+    std::size_t panel_width;
+    void (*fill)(const GowerTile& tile, float* out, std::size_t out_stride);
 };
 
 // What the evaluation of one candidate reads of the search state over m batch points and k medoids.
@@ -66,6 +89,7 @@ struct Kernels {
     MetricKernels sqeuclidean_f32, sqeuclidean_f64;
     MetricKernels chebyshev_f32, chebyshev_f64;
     MetricKernels sqeuclidean_by_products_f32, sqeuclidean_by_products_u8;
+    GowerKernel gower;
     float (*dot_product)(const float* a, const float* b, std::size_t n_units);
     // The best removal for the candidate whose distances to the batch are `row`; `gains` (k) is scratch.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t candidates_per_task = 32;
 
+std::size_t tasks_of(std::size_t n_candidates) {
+    return (n_candidates + candidates_per_task - 1) / candidates_per_task;
+}
+
 bool nearer(float d, std::int32_t slot, float other_d, std::int32_t other_slot) {
     return d < other_d || (d == other_d && slot < other_slot);
 }
@@ -57,40 +61,56 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
     sum_up();
 }
 
-void SwapSearch::sweep(const float* rows, std::size_t first, std::size_t n_rows, int n_threads) {
-    const std::size_t k = medoids_.size(), end = first + n_rows;
+void SwapSearch::sweep(const BlockView& rows, std::size_t first, int n_threads) {
+    const std::size_t k = medoids_.size();
     Team team(n_threads);
     std::vector<double> gains(k * team.size());
     std::vector<Swap> swaps;
-    while (first < end && !converged()) {
-        const std::size_t count = std::min((first / chunk_size + 1) * chunk_size, end) - first;
-        swaps.resize(count);
-        team.run((count + candidates_per_task - 1) / candidates_per_task, [&](std::size_t task, int thread) {
-            const std::size_t stop = std::min(count, (task + 1) * candidates_per_task);
+    for (std::size_t begin = 0; begin < rows.n_rows && !converged(); begin += swaps.size()) {
+        const std::size_t to_next_chunk = chunk_size - (first + begin) % chunk_size;
+        swaps.resize(std::min(to_next_chunk, rows.n_rows - begin));
+        team.run(tasks_of(swaps.size()), [&](std::size_t task, int thread) {
+            const std::size_t stop = std::min(swaps.size(), (task + 1) * candidates_per_task);
             for (std::size_t i = task * candidates_per_task; i < stop; ++i)
-                swaps[i] = evaluate(rows + i * m(), gains.data() + thread * k);
+                swaps[i] = evaluate(rows.row(begin + i), gains.data() + thread * k);
         });
-        n_idle_ = make_improving_swaps(rows, first, swaps) ? 0 : n_idle_ + count;
-        rows += count * m();
-        first += count;
+        n_idle_ = make_improving_swaps(rows, begin, first, swaps) ? 0 : n_idle_ + swaps.size();
     }
 }
 
+void SwapSearch::best_swaps(const BlockView& rows, double* gains, std::int32_t* slots, int n_threads) const {
+    const std::size_t k = medoids_.size();
+    std::vector<double> scratch(k * static_cast<std::size_t>(n_threads));
+    parallel_for(n_threads, tasks_of(rows.n_rows), [&](std::size_t task, int thread) {
+        const std::size_t stop = std::min(rows.n_rows, (task + 1) * candidates_per_task);
+        for (std::size_t i = task * candidates_per_task; i < stop; ++i) {
+            const Swap swap = evaluate(rows.row(i), scratch.data() + thread * k);
+            gains[i] = swap.gain;
+            slots[i] = swap.slot;
+        }
+    });
+}
+
 Swap SwapSearch::evaluate(const float* row, double* gains) const {
+    if (medoids_.size() == 1)  // no second medoid to fall back to
+        return {loss_ - kernels().weighted_sum(row, weights_.data(), m()), 0};
     const SwapView view{weights_.size(), medoids_.size(), d1_.data(),           d2_.data(),
                         near_.data(),    weights_.data(), removal_gains_.data()};
     return kernels().evaluate_swap(view, row, gains);
 }
 
-bool SwapSearch::make_improving_swaps(const float* rows, std::size_t first, const std::vector<Swap>& swaps) {
+// swaps  IN  of the candidates from rows.row(begin) on
+bool SwapSearch::make_improving_swaps(const BlockView& rows, std::size_t begin, std::size_t first,
+                                      const std::vector<Swap>& swaps) {
     std::vector<double> gains(medoids_.size());
     bool changed = false;
     for (std::size_t i = 0; i < swaps.size(); ++i) {
-        if (!improves(swaps[i].gain) || is_medoid_[first + i]) continue;
-        const float* row = rows + i * m();
+        const std::size_t candidate = first + begin + i;
+        if (!improves(swaps[i].gain) || is_medoid_[candidate]) continue;
+        const float* row = rows.row(begin + i);
         const Swap swap = changed ? evaluate(row, gains.data()) : swaps[i];
         if (!improves(swap.gain)) continue;  // no longer
-        make_swap(static_cast<std::size_t>(swap.slot), first + i, row);
+        make_swap(static_cast<std::size_t>(swap.slot), candidate, row);
         changed = true;
     }
     return changed;
@@ -116,13 +136,16 @@ void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float*
 // From scratch after every swap: O(m), and no rounding errors pile up. A gain within the rounding error of the sums
 // that it is a difference of is no gain: beyond it every swap lowers the loss.
 void SwapSearch::sum_up() {
-    std::fill(removal_gains_.begin(), removal_gains_.end(), 0.0);
-    for (std::size_t j = 0; j < m(); ++j)
-        removal_gains_[static_cast<std::size_t>(near_[j])] +=
-            weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
     loss_ = kernels().weighted_sum(d1_.data(), weights_.data(), m());
-    const double second_loss = kernels().weighted_sum(d2_.data(), weights_.data(), m());
-    const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon() * second_loss;
+    double largest_term = loss_;
+    if (medoids_.size() > 1) {
+        std::fill(removal_gains_.begin(), removal_gains_.end(), 0.0);
+        for (std::size_t j = 0; j < m(); ++j)
+            removal_gains_[static_cast<std::size_t>(near_[j])] +=
+                weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
+        largest_term = kernels().weighted_sum(d2_.data(), weights_.data(), m());
+    }
+    const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon() * largest_term;
     least_gain_ = std::max(tolerance_ * loss_, rounding);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "distance.hpp"
 #include "simd.hpp"
 
 namespace obp {
@@ -17,31 +18,39 @@ public:
     static constexpr std::size_t chunk_size = 256;
 
     // n_candidates  rows of the whole block
-    // medoids       IN  k >= 2 candidate indices, distinct
+    // medoids       IN  k >= 1 candidate indices, distinct
     // medoid_rows   IN  k x m, their rows of the block
     // weights       IN  m
     // tolerance     a swap must lower the loss by more than this fraction of it
     SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, std::size_t k, const float* medoid_rows,
                std::size_t m, const double* weights, double tolerance);
 
-    // Tries the candidates first, ..., first + n_rows - 1 and makes every improving swap at once. They are looked at
-    // in chunks: all of a chunk in parallel against the state as it is, then the improving ones again, in order,
-    // against the state as it has become. Returns early once the search has converged.
-    // rows  IN  n_rows x m
-    void sweep(const float* rows, std::size_t first, std::size_t n_rows, int n_threads);
+    // Tries the candidates first, first + 1, ..., whose rows of the block these are, and makes every improving swap at
+    // once. They are looked at in chunks: all of a chunk in parallel against the state as it is, then the improving
+    // ones again, in order, against the state as it has become. Returns early once the search has converged.
+    void sweep(const BlockView& rows, std::size_t first, int n_threads);
+
+    // What the best swap of each of these candidates would gain, and the slot whose medoid it would replace. Changes
+    // nothing.
+    // gains, slots  OUT  an entry for each row
+    void best_swaps(const BlockView& rows, double* gains, std::int32_t* slots, int n_threads) const;
 
     // A full cycle of candidates has been seen without a swap.
     bool converged() const { return n_idle_ >= n_candidates_; }
     const std::vector<std::int64_t>& medoids() const { return medoids_; }
     double loss() const { return loss_; }
+    const std::vector<std::int32_t>& nearest() const { return near_; }
+    const std::vector<float>& second_distances() const { return d2_; }  // infinite if there is one medoid
     std::size_t n_swaps() const { return n_swaps_; }
+    const std::vector<float>& nearest_distances() const { return d1_; }
     std::size_t m() const { return weights_.size(); }
     std::size_t n_candidates() const { return n_candidates_; }
 
 private:
     Swap evaluate(const float* row, double* gains) const;
     bool improves(double gain) const { return gain > least_gain_; }
-    bool make_improving_swaps(const float* rows, std::size_t first, const std::vector<Swap>& swaps);
+    bool make_improving_swaps(const BlockView& rows, std::size_t begin, std::size_t first,
+                              const std::vector<Swap>& swaps);
     void make_swap(std::size_t slot, std::size_t candidate, const float* row);
     void find_nearest(std::size_t j);
     void insert_medoid(std::size_t j, std::int32_t slot, float distance);

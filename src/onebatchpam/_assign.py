@@ -42,9 +42,12 @@ def nearest_medoids(columns: Columns, stages: Stages) -> Assignment:
     return Assignment(labels, distances)
 
 
-def assign(space: Space, medoids: NDArray[np.int64], stages: Stages) -> tuple[NDArray[np.int64], Assignment]:
-    """Assign all rows; a medoid that is a duplicate of another one is first replaced by a row that is not."""
-    assignment = nearest_medoids(space.to_medoids(medoids), stages)
+def assign(
+    space: Space, medoids: NDArray[np.int64], stages: Stages, assignment: Assignment | None = None
+) -> tuple[NDArray[np.int64], Assignment]:
+    """Assign all rows, unless that is done; a medoid that is a duplicate of another moves to a row that is not."""
+    if assignment is None:
+        assignment = nearest_medoids(space.to_medoids(medoids), stages)
     spread = spread_duplicates(space, medoids, assignment)
     if np.array_equal(spread, medoids):
         return medoids, assignment

@@ -1,4 +1,4 @@
-"""The block: the batch is drawn and its columns are filled."""
+"""The block: the batch is drawn and its columns are filled, in one round or, for a progressive batch, in several."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
-from onebatchpam._sampling import Batch, sample_batch
+from onebatchpam._sampling import Batch, extend_batch, round_sizes, sample_batch
 from onebatchpam._tiles import fill_all
 from onebatchpam._weights import BlockScan
 
@@ -15,10 +15,26 @@ from onebatchpam._weights import BlockScan
 def sample_block(
     space: Space, m: int, variant: str, rng: np.random.RandomState, n_jobs: int, stages: Stages
 ) -> tuple[Batch, NDArray[np.float32], BlockScan]:
-    """Draw m batch points; return them with the dissimilarities of all rows to them."""
-    batch = sample_batch(space, m, variant, rng, stages)
-    columns = space.to_points(batch.indices)
-    block = np.empty((space.n, columns.n_columns), np.float32)
-    scan = BlockScan(columns.n_columns, n_jobs)
-    fill_all(columns, block, stages, "distances", see=scan.see)
+    """Draw m batch points; return them with the dissimilarities of all rows to them, each computed once."""
+    first, *others = round_sizes(variant, m, space.n)
+    batch = sample_batch(space, first, variant, rng, stages)
+    block = np.empty((space.n, len(batch.indices) + sum(others)), np.float32)
+    scan = BlockScan(space.n, n_jobs)
+    fill_columns(space, batch, 0, block, scan, stages)
+    for size in others:
+        n_filled = len(batch.indices)
+        batch = extend_batch(batch, size, scan.distances, rng)
+        fill_columns(space, batch, n_filled, block, scan, stages)
     return batch, block, scan
+
+
+def fill_columns(
+    space: Space, batch: Batch, n_filled: int, block: NDArray[np.float32], scan: BlockScan, stages: Stages
+) -> None:
+    """Fill the columns of the batch points that are new."""
+
+    def see(tile: NDArray[np.float32], first_row: int) -> None:
+        scan.see(tile, first_row, n_filled)
+
+    m = len(batch.indices)
+    fill_all(space.to_points(batch.indices[n_filled:]), block[:, n_filled:m], stages, "distances", see)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _tiles
-from onebatchpam._metrics import Metric, compute_dtype, output_dtype
+from onebatchpam._metrics import Metric, Rows, compute_dtype, output_dtype
+from onebatchpam._objects import has_features
 from onebatchpam._tiles import Columns, PairError
 
 # Nothing is known of what a comparison costs, so as many pairs are compared at once as take about this long: Ctrl-C is
@@ -47,6 +48,11 @@ class OrderedMetric(Metric):
     def dtype(self, rows: NDArray[Any], columns: NDArray[Any]) -> np.dtype[Any]:
         """Return the type of the dissimilarities."""
         return output_dtype(compute_dtype(rows.dtype, columns.dtype))
+
+    def mean(self, rows: Rows) -> Rows:
+        if not has_features(rows) or rows.dtype == object:
+            raise ValueError("variant='lwcs' needs the mean of the rows: strings and other objects have none")
+        return super().mean(rows)
 
     def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
         return _ComparedColumns(self, X, points, rows_first=True, n_jobs=n_jobs)
@@ -96,8 +102,7 @@ class _ComparedColumns(Columns):
             found = self._metric.compare(self._rows[rows], self._columns[columns], self._rows_first, self._n_jobs)
             self._check(found)
         except PairError as error:
-            row, column = rows.start + error.row, columns.start + error.column
-            raise PairError(error.metric, error.problem, row, column, self._rows_first) from error.__cause__
+            raise error.moved(rows.start, columns.start, self._rows_first) from error.__cause__
         with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
             out[:] = found
 

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam._assign import Assignment, assign, nearest_medoids
 from onebatchpam._distances import MatrixColumns, Space, VectorSpace, open_space
-from onebatchpam._metrics import MetricLike, compares_text
+from onebatchpam._metrics import ALIASES, SPARSE_METRICS, MetricLike, compares_text
 from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
-from onebatchpam._validation import check_integer, check_n_clusters, check_rows, resolve_n_jobs
+from onebatchpam._validation import check_integer, check_matrix, check_n_clusters, resolve_n_jobs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,10 +42,11 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
+        X : array-like or sparse matrix of shape (n, n_features)
             Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
-            With ``metric="precomputed"`` a square matrix of dissimilarities; with a metric of text n strings; with
-            a callable also a list of n objects of any kind.
+            With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
+            memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
+            of text n strings; with a callable also a list of n objects of any kind.
         y : ignored
             For the conventions of scikit-learn.
         """
@@ -56,7 +57,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         k = check_n_clusters(self.n_clusters, space.n)
 
         selection = self._select(space, k, rng, n_jobs, stages)
-        medoids, assignment = assign(space, selection.medoids, stages)
+        medoids, assignment = assign(space, selection.medoids, stages, selection.assignment)
 
         warn_if_imperfect(selection, assignment)
         self._remember_input(X, space)
@@ -93,13 +94,14 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _columns(self, X: ArrayLike) -> Columns:
         """Return the dissimilarities of new rows to the medoids."""
         check_is_fitted(self)
-        check = check_rows if self._metric is None else self._metric.check
+        check = check_matrix if self._metric is None else self._metric.check
         rows = check(X, "X", estimator=self)
         if has_features(rows):
             validate_data(self, X, reset=False, skip_check_array=True)
         if self._metric is None:
             return MatrixColumns(rows, self.medoid_indices_)
-        return self._metric.to_medoids(self.cluster_centers_, rows, resolve_n_jobs(self.n_jobs))
+        medoids = self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self)
+        return self._metric.to_medoids(medoids, rows, resolve_n_jobs(self.n_jobs))
 
     def _assign_new(self, X: ArrayLike) -> Assignment:
         return nearest_medoids(self._columns(X), Stages())
@@ -154,10 +156,13 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        metric = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else None
+        tags.input_tags.pairwise = metric == "precomputed"
         # What NaN means to a function of the user's own is for that function to say.
-        tags.input_tags.allow_nan = not isinstance(self.metric, str) or self.metric == "nan_euclidean"
-        tags.input_tags.string = compares_text(self.metric)
+        tags.input_tags.allow_nan = metric in (None, "nan_euclidean", "gower")
+        tags.input_tags.categorical = metric == "gower"
+        tags.input_tags.sparse = metric in SPARSE_METRICS
+        tags.input_tags.string = compares_text(metric)
         tags.input_tags.two_d_array = not tags.input_tags.string
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.transformer_tags.preserves_dtype = ["float32"] if metric == "gower" else ["float64", "float32"]
         return tags

@@ -35,28 +35,73 @@ class PackedColumns:
     def fill(
         self,
         rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
     @overload
     def fill(
         self,
         rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
     @overload
     def fill(
         self,
         rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
     @overload
     def fill(
         self,
         rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+
+class GowerColumns:
+    """Points to which the Gower dissimilarities of many rows are wanted."""
+
+    def __init__(
+        self,
+        points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+
+class SparseColumns:
+    """Points as PackedColumns, but sparse, as the rows then are."""
+
+    def __init__(
+        self,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        n_features: int,
+        metric: str,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
 
@@ -88,8 +133,15 @@ class SwapSearch:
     ) -> None: ...
     def sweep(
         self,
-        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
         first: int,
+        n_threads: int,
+    ) -> None: ...
+    def best_swaps(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+        gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
     ) -> None: ...
     @property
@@ -100,9 +152,17 @@ class SwapSearch:
     def medoids(self) -> list[int]: ...
     @property
     def n_swaps(self) -> int: ...
+    @property
+    def nearest(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", writable=False)]: ...
+    @property
+    def nearest_distances(
+        self,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]: ...
+    @property
+    def second_distances(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]: ...
 
 def scan_rows(
-    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     nearest: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
     n_threads: int,
 ) -> tuple[float, bool]:
@@ -111,7 +171,7 @@ def scan_rows(
     """
 
 def weighted_row_sums(
-    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     n_threads: int,

@@ -6,17 +6,18 @@ The order of arguments is candidate first, point second: entry (i, j) of the blo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from onebatchpam import _tiles
-from onebatchpam._metrics import Metric, MetricLike, compute_dtype, output_dtype, resolve_metric
+from onebatchpam._metrics import Metric, MetricLike, Rows, compute_dtype, output_dtype, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Columns, PairError, fill_all
-from onebatchpam._validation import check_rows, check_square, resolve_n_jobs
+from onebatchpam._validation import check_matrix, check_square, resolve_n_jobs
 
 Indices = NDArray[np.int64]
 
@@ -44,8 +45,8 @@ class Space(ABC):
     def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns: ...
 
     @abstractmethod
-    def rows(self, indices: Indices) -> NDArray[Any] | None:
-        """Return these rows of features; None if there are none."""
+    def rows(self, indices: Indices) -> Any:
+        """Return these rows as the user gave them; None if there are no rows of features."""
 
 
 class _CountedColumns(Columns):
@@ -75,10 +76,25 @@ class _CountedColumns(Columns):
         self._space.n_distances += out.size
 
 
+class _ChosenRows(Columns):
+    """Dissimilarities of some rows of X in any order, which are copied a tile at a time."""
+
+    def __init__(self, compare: Callable[[Rows], Columns], X: Rows, indices: Indices) -> None:
+        one = compare(X[indices[:1]])
+        self.n_rows, self.n_columns, self.dtype, self.tile_rows = len(indices), one.n_columns, one.dtype, one.tile_rows
+        self._compare, self._X, self._indices = compare, X, indices
+
+    def fill(self, rows: slice, out: NDArray[Any]) -> None:
+        try:
+            self._compare(self._X[self._indices[rows]]).fill(slice(0, len(out)), out)
+        except PairError as error:
+            raise error.moved(rows.start) from error.__cause__
+
+
 class VectorSpace(Space):
     """Rows of features, or objects without, and a metric."""
 
-    def __init__(self, X: NDArray[Any], metric: Metric, n_jobs: int) -> None:
+    def __init__(self, X: Rows, metric: Metric, n_jobs: int) -> None:
         super().__init__()
         self.n = X.shape[0]
         self.X = X
@@ -86,15 +102,23 @@ class VectorSpace(Space):
         self._n_jobs = n_jobs
 
     def _candidate_rows(self, columns: Indices, rows: Indices | None) -> Columns:
-        return self.metric.to(self.X[columns], self.X if rows is None else self.X[rows], self._n_jobs)
+        return self._compare(self.metric.to, columns, rows)
 
     def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns:
-        return self.metric.to_medoids(self.X[columns], self.X if rows is None else self.X[rows], self._n_jobs)
+        return self._compare(self.metric.to_medoids, columns, rows)
 
-    def rows(self, indices: Indices) -> NDArray[Any]:
-        return self.X[indices]
+    def _compare(self, to: Callable[[Rows, Rows, int], Columns], columns: Indices, rows: Indices | None) -> Columns:
+        points = self.X[columns]
 
-    def to_rows(self, points: NDArray[Any]) -> Columns:
+        def compare(X: Rows) -> Columns:
+            return to(points, X, self._n_jobs)
+
+        return compare(self.X) if rows is None else _ChosenRows(compare, self.X, rows)
+
+    def rows(self, indices: Indices) -> Any:
+        return self.metric.as_given(self.X[indices])
+
+    def to_rows(self, points: Rows) -> Columns:
         """Return d(every row, these rows of features)."""
         return _CountedColumns(self.metric.to(points, self.X, self._n_jobs), self)
 
@@ -111,27 +135,41 @@ class MatrixSpace(Space):
         return MatrixColumns(self.matrix, columns, rows)
 
     def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns:
-        return MatrixColumns(self.matrix.T, columns, rows)
+        return MatrixColumns(self.matrix, columns, rows, transposed=True)
 
     def rows(self, indices: Indices) -> None:
         return None
 
 
 class MatrixColumns(Columns):
-    """Some columns of a matrix, and some rows or all, read only where they are needed."""
+    """Some columns of a matrix or of its transpose, and some rows or all, read only where they are needed."""
 
-    def __init__(self, matrix: NDArray[Any], columns: Indices, rows: Indices | None = None) -> None:
-        self.n_rows, self.n_columns = len(matrix) if rows is None else len(rows), len(columns)
+    def __init__(
+        self, matrix: NDArray[Any], columns: Indices, rows: Indices | None = None, *, transposed: bool = False
+    ) -> None:
+        self._matrix = matrix.T if transposed else matrix
+        self.n_rows, self.n_columns = len(self._matrix) if rows is None else len(rows), len(columns)
         self.dtype = output_dtype(compute_dtype(matrix.dtype))
         self.tile_rows = _tiles.TILE_ENTRIES // self.n_columns
-        self._matrix, self._columns, self._rows = matrix, columns, rows
+        self._columns, self._rows, self._transposed = columns, rows, transposed
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        with np.errstate(over="ignore"):
-            if self._rows is None:
-                out[:] = self._matrix[rows, self._columns]
-            else:
-                out[:] = self._matrix[np.ix_(self._rows[rows], self._columns)]
+        if self._rows is None:
+            values = self._matrix[rows, self._columns]
+        else:
+            values = self._matrix[np.ix_(self._rows[rows], self._columns)]
+        if not np.isfinite(values).all():
+            self._raise_for_bad_entry(rows, values)
+        with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
+            out[:] = values
+
+    def _raise_for_bad_entry(self, rows: slice, values: NDArray[Any]) -> NoReturn:
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        row, column = rows.start + i if self._rows is None else self._rows[rows.start + i], self._columns[j]
+        entry = (column, row) if self._transposed else (row, column)
+        raise ValueError(
+            f"X[{entry[0]}, {entry[1]}] is {values[i, j]}: expected dissimilarities that are not NaN or infinity"
+        )
 
 
 def open_space(
@@ -141,8 +179,8 @@ def open_space(
     if isinstance(metric, str) and metric == "precomputed":
         if metric_params:
             raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={metric_params!r}")
-        return MatrixSpace(check_square(check_rows(X, "X", estimator=estimator)))
-    resolved = resolve_metric(metric, metric_params)
+        return MatrixSpace(check_square(check_matrix(X, "X", estimator=estimator)))
+    resolved = resolve_metric(metric, metric_params, sparse=issparse(X))
     rows = resolved.check(X, "X", estimator=estimator)
     return VectorSpace(rows, resolved.fitted(rows), n_jobs)
 
@@ -160,16 +198,17 @@ def distance_block(
 
     Parameters
     ----------
-    X : array-like of shape (n, n_features), or n strings or objects
+    X : array-like or sparse matrix of shape (n, n_features), or n strings or objects
         Rows of the block. Bytes (uint8) are compared as bytes, other small integers and float32 in float32, all
         others in float64; only a tile at a time is converted.
-    Y : array-like of shape (m, n_features), or m strings or objects
+    Y : array-like or sparse matrix of shape (m, n_features), or m strings or objects
         Columns of the block.
     metric : str or callable, default="euclidean"
         As in `OneBatchPAM`, but for ``"precomputed"``. The rows of X are its first argument, those of Y its second.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. The variances of ``"seuclidean"``
-        and the covariance of ``"mahalanobis"`` are those of X unless given here.
+        and the covariance of ``"mahalanobis"`` are those of X unless given here; the ranges of ``"gower"`` are those
+        of X.
     n_jobs : int, default=None
         Number of threads: None means 1, -1 all processors.
     out : ndarray of shape (n, m), C-contiguous, default=None
@@ -187,20 +226,21 @@ def distance_block(
     array([[0.],
            [7.]])
     """
-    resolved = resolve_metric(metric, metric_params)
-    X = resolved.check(X, "X")
-    resolved = resolved.fitted(X)
-    Y = resolved.check(Y, "Y")
-    if X.shape[1:] != Y.shape[1:]:
-        raise ValueError(f"X has {X.shape[1]} features and Y has {Y.shape[1]}: expected the same number")
-    columns = resolved.to(Y, X, resolve_n_jobs(n_jobs))
+    resolved = resolve_metric(metric, metric_params, sparse=issparse(X) or issparse(Y))
+    rows = resolved.check(X, "X")
+    fitted = resolved.fitted(rows)
+    points = fitted.check(Y, "Y")
+    if rows.shape[1:] != points.shape[1:]:
+        raise ValueError(f"X has {rows.shape[1]} features and Y has {points.shape[1]}: expected the same number")
+    columns = fitted.to(points, rows, resolve_n_jobs(n_jobs))
+    shape = columns.n_rows, columns.n_columns
     if out is None:
-        out = np.empty((len(X), len(Y)), dtype=columns.dtype)
+        out = np.empty(shape, dtype=columns.dtype)
     elif not isinstance(out, np.ndarray):
         raise ValueError(f"out is of type {type(out).__name__}: expected an array")
-    elif out.shape != (len(X), len(Y)) or out.dtype not in (np.float32, columns.dtype) or not out.flags.carray:
+    elif out.shape != shape or out.dtype not in (np.float32, columns.dtype) or not out.flags.carray:
         raise ValueError(
             f"out has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "
-            f"expected a writeable C-contiguous {columns.dtype} array of shape {(len(X), len(Y))}"
+            f"expected a writeable C-contiguous {columns.dtype} array of shape {shape}"
         )
     return fill_all(columns, out, Stages(), "distances")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._block import sample_block
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space
-from onebatchpam._init import initial_medoids
+from onebatchpam._init import check_n_init, initial_medoids
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
-from onebatchpam._result import Selection
+from onebatchpam._refine import Refinement, resolve_rounds
+from onebatchpam._result import Selection, best_of
 from onebatchpam._sampling import VARIANTS, resolve_batch_size
 from onebatchpam._swap import search_swaps
 from onebatchpam._validation import check_choice, check_integer, check_not_negative
@@ -33,8 +34,10 @@ class OneBatchPAM(MedoidEstimator):
     metric : str or callable, default="euclidean"
         ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` (also ``"l1"``,
         ``"cityblock"``, ``"l2"``) run in native code; every other name of scipy and scikit-learn is computed by
-        them; ``"precomputed"`` takes a square matrix whose entry (i, j) is the dissimilarity of candidate i and
-        point j.
+        them; ``"gower"`` compares the rows of a table with numbers, categories and missing values, a pandas or polars
+        frame or an array; sparse matrices go with ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"cosine"`` and
+        ``"jaccard"``; ``"precomputed"`` takes a square matrix whose entry (i, j) is the dissimilarity of
+        candidate i and point j.
 
         ``"levenshtein"``, ``"damerau_levenshtein"``, ``"osa"``, ``"indel"``, ``"lcsseq"``, ``"jaro"``,
         ``"jaro_winkler"`` and ``"hamming"`` compare strings, with the extra ``text``.
@@ -42,24 +45,37 @@ class OneBatchPAM(MedoidEstimator):
         A function of your own, f(a, b) of two rows or objects or F(A, B) of two blocks, gets the candidate first and
         the point second; see `pair_metric`, `block_metric` and, for compiled functions, `native_metric`.
     metric_params : dict, default=None
-        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``; for ``"gower"`` the ``"weights"`` and
+        the ``"kinds"`` of some columns, as ``{"kinds": {"grade": "ordinal"}}``.
     batch_size : "auto" or int, default="auto"
         Number of batch points, m; at most n. ``"auto"`` is `onebatchpam.batch_size`. With m = n the search is
         FasterPAM's.
-    variant : {"nniw", "debias", "unif", "lwcs"}, default="nniw"
+    variant : {"progressive", "nniw", "debias", "unif", "lwcs"}, default="progressive"
         How the batch stands for all rows.
 
+        - ``"progressive"``: half of the batch is a uniform sample, the other half grows in rounds of rows drawn with
+          probability proportional to their distance to the batch so far, so that far small groups have their share;
+          debiased and weighted as ``"nniw"``.
         - ``"unif"``: a uniform sample.
         - ``"debias"``: the same, with every batch point at the largest distance from itself, so that it is not
           preferred as a medoid for being in the batch.
-        - ``"nniw"``: as ``"debias"``, with batch points weighted by the number of rows nearest to them.
+        - ``"nniw"``: as ``"debias"``, with batch points weighted by the number of rows nearest to them. With
+          ``refine=0`` this is the paper's algorithm.
         - ``"lwcs"``: as ``"debias"``, with a lightweight coreset for a batch: rows far from the mean are drawn more
           often and weigh less.
 
         A batch of all rows needs no correction; there all variants are the same.
-    init : {"random", "k-means++"} or array-like of shape (k,), default="random"
-        Medoids to start from; an array holds row indices. ``"k-means++"`` draws each with probability proportional
-        to its distance to those before it and costs n k more dissimilarities.
+    refine : "auto" or int, default="auto"
+        Rounds of refinement after the batch search: a few promising candidates for each medoid are compared with all
+        rows, and swaps that lower the objective itself are made. Never worse than without. ``"auto"`` goes on as
+        long as it pays; a number is the largest number of rounds, 0 leaves the medoids as the batch search found
+        them. A round costs about 10 n k dissimilarities.
+    init : {"random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="random"
+        Medoids to start from; an array holds row indices. ``"random"`` draws each set with equal probability;
+        the other names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and `KMC2`, with their default
+        parameters and at their cost in dissimilarities.
+    n_init : int, default=1
+        Number of starts on the same batch, each refined; the one with the best objective over all rows is kept.
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
@@ -76,8 +92,9 @@ class OneBatchPAM(MedoidEstimator):
     ----------
     medoid_indices_ : ndarray of shape (k,)
         Rows that are medoids.
-    cluster_centers_ : ndarray of shape (k, n_features) or (k,), or None
-        The medoids themselves: rows, or strings and other objects as they are; None with ``metric="precomputed"``.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves: rows of the frame with ``metric="gower"``, a sparse matrix if X is one, strings and
+        other objects as they are, None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1; the same as ``predict(X)``, or ``predict(X.T)`` if X is an asymmetric
         precomputed matrix.
@@ -90,9 +107,11 @@ class OneBatchPAM(MedoidEstimator):
     batch_inertia_ : float
         The weighted loss over the batch that the search minimised. Times n / m it estimates `inertia_`.
     n_iter_ : int
-        Passes over the candidates.
+        Passes over the candidates in the batch search.
     n_swaps_ : int
-        Swaps made.
+        Swaps made, those of the refinement included.
+    n_refine_rounds_ : int
+        Rounds of refinement.
     n_distances_ : int
         Dissimilarities computed, or read if precomputed.
     fit_seconds_ : dict
@@ -123,8 +142,10 @@ class OneBatchPAM(MedoidEstimator):
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         batch_size: str | int = "auto",
-        variant: str = "nniw",
+        variant: str = "progressive",
+        refine: str | int = "auto",
         init: str | ArrayLike = "random",
+        n_init: int = 1,
         max_iter: int = 100,
         tol: float = 1e-6,
         n_jobs: int | None = None,
@@ -136,7 +157,9 @@ class OneBatchPAM(MedoidEstimator):
         self.metric_params = metric_params
         self.batch_size = batch_size
         self.variant = variant
+        self.refine = refine
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -148,12 +171,27 @@ class OneBatchPAM(MedoidEstimator):
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         tol = check_not_negative(self.tol, "tol")
         m = resolve_batch_size(self.batch_size, space.n, k)
+        rounds = resolve_rounds(self.refine)
+        n_init = check_n_init(self.n_init, self.init)
 
         start = initial_medoids(self.init, space, k, rng, stages)
         batch, block, scan = sample_block(space, m, variant, rng, n_jobs, stages)
         weights = weigh(block, batch, variant, scan)
-        search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+        refinement = Refinement(space, block, weights, rng, n_jobs)
 
-        return Selection.of_search(
-            search, batch_indices=batch.indices, batch_weights=weights, batch_inertia=search.loss
-        )
+        def descend(start: NDArray[np.int64]) -> Selection:
+            search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+            refined = refinement.refine(search.medoids, rounds=rounds, max_iter=max_iter, tol=tol, stages=stages)
+            selection = Selection.of_search(
+                search,
+                batch_indices=batch.indices,
+                batch_weights=weights,
+                batch_inertia=search.loss,
+                n_refine_rounds=refined.n_rounds,
+            )
+            return selection.improved(refined.medoids, refined.n_swaps)
+
+        selections = [descend(start)]
+        for _ in range(n_init - 1):
+            selections.append(descend(initial_medoids(self.init, space, k, rng, stages)))
+        return best_of(selections, space, stages)

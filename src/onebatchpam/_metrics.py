@@ -1,12 +1,13 @@
 """Which dissimilarity: `resolve_metric` looks a name up in one table.
 
 What it returns knows how to compare rows with a fixed set of points (`Metric.to`). The native kernels serve five
-metrics, scipy and scikit-learn others; text and functions of the user's own stand in `_text.py` and `_callables.py`.
-Nothing outside asks which.
+metrics, scipy and scikit-learn others; mixed tables, sparse rows, text and functions of the user's own have files of
+their own. Nothing outside this module asks which.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -38,6 +39,9 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 MetricLike = str | Callable[..., Any] | Any  # Any: a pointer to a compiled function
+# What a metric compares: something with a shape and a type of which a slice gives a tile. An array of indices chooses
+# rows of it.
+Rows = Any
 
 
 class Metric(ABC):
@@ -45,23 +49,41 @@ class Metric(ABC):
 
     allows_nan = False
 
-    def check(self, X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
-        """Return X as rows that this metric can compare: something with a shape that an array of indices can index."""
+    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
+        """Return X as rows that this metric can compare."""
         if are_strings(X):
             raise ValueError(f"{name} holds strings: expected rows of numbers, or a metric of text like 'levenshtein'")
         return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
 
-    def fitted(self, X: NDArray[Any]) -> Metric:
+    def fitted(self, X: Rows) -> Metric:
         """Return the metric with what it takes from the data, such as variances."""
         return self
 
     @abstractmethod
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+    def to(self, points: Rows, X: Rows, n_jobs: int) -> Columns:
         """Compare the rows of X, as candidates, with these points: d(row, point)."""
 
-    def to_medoids(self, medoids: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+    def to_medoids(self, medoids: Rows, X: Rows, n_jobs: int) -> Columns:
         """Compare these medoids with the rows of X, as points: d(medoid, row), a row for each row of X."""
         return self.to(medoids, X, n_jobs)
+
+    def as_given(self, rows: Rows) -> Any:
+        """Return rows in the form in which users see them; `check` of it gives the rows again."""
+        return rows
+
+    def mean(self, rows: Rows) -> Rows:
+        """Return the mean of the rows as a single row."""
+        mean = mean_of_features(rows, skip_nan=self.allows_nan)
+        return mean.astype(compute_dtype(rows.dtype, np.dtype(np.float32)))
+
+
+def mean_of_features(X: NDArray[Any], *, skip_nan: bool) -> NDArray[np.float64]:
+    """Return the mean as an array of one row."""
+    if not skip_nan:
+        return np.mean(X, axis=0, dtype=np.float64, keepdims=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)  # a feature that no row has
+        return np.nanmean(X, axis=0, dtype=np.float64, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -70,13 +92,13 @@ class NativeMetric(Metric):
 
     name: str
 
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+    def to(self, points: NDArray[Any], X: Rows, n_jobs: int) -> Columns:
         return _NativeColumns(self.name, points, X, n_jobs)
 
 
 class _NativeColumns(Columns):
-    def __init__(self, name: str, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> None:
-        self.n_rows, self.n_columns = len(X), len(points)
+    def __init__(self, name: str, points: NDArray[Any], X: Rows, n_jobs: int) -> None:
+        self.n_rows, self.n_columns = X.shape[0], len(points)
         self._row_dtype = compute_dtype(points.dtype, X.dtype)
         self.dtype = output_dtype(self._row_dtype)
         self.tile_rows = min(_tiles.NATIVE_TILE_WORK // points.size, _tiles.TILE_ENTRIES // max(points.shape))
@@ -109,7 +131,7 @@ class LibraryMetric(Metric):
     def _with(self, **params: Any) -> LibraryMetric:
         return LibraryMetric(self.name, self.library, self.allows_nan, {**self.params, **params})
 
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
+    def to(self, points: NDArray[Any], X: Rows, n_jobs: int) -> Columns:
         return _LibraryColumns(self, points, X, n_jobs)
 
     def compare(self, rows: NDArray[Any], points: NDArray[Any]) -> NDArray[Any]:
@@ -147,8 +169,8 @@ def inverse_covariance(X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 class _LibraryColumns(Columns):
-    def __init__(self, metric: LibraryMetric, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> None:
-        self.n_rows, self.n_columns = len(X), len(points)
+    def __init__(self, metric: LibraryMetric, points: NDArray[Any], X: Rows, n_jobs: int) -> None:
+        self.n_rows, self.n_columns = X.shape[0], len(points)
         self.dtype = output_dtype(compute_dtype(points.dtype, X.dtype))
         self.tile_rows = min(_tiles.SCIPY_TILE_WORK // points.size, _tiles.TILE_ENTRIES // max(points.shape))
         self._metric, self._points, self._X, self._n_jobs = metric, points, X, n_jobs
@@ -158,7 +180,12 @@ class _LibraryColumns(Columns):
             with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
                 out_part[:] = self._metric.compare(part, self._points)
 
-        parts = np.array_split(self._X[rows], self._n_jobs), np.array_split(out, self._n_jobs)
+        n_parts = self._n_jobs
+        if self._metric.library == "scipy":
+            # So small that Ctrl-C is answered between them although a tile has many columns. In scikit-learn, which
+            # multiplies matrices, the last digits would depend on it.
+            n_parts = max(n_parts, min(len(out), len(out) * self._points.size // _tiles.SCIPY_TILE_WORK))
+        parts = np.array_split(self._X[rows], n_parts), np.array_split(out, n_parts)
         Parallel(n_jobs=self._n_jobs, backend="threading")(
             delayed(fill_part)(part, out_part) for part, out_part in zip(*parts, strict=True) if len(part)
         )
@@ -181,9 +208,32 @@ SCIPY_METRICS = (
     "sokalsneath",
     "yule",
 )
+SPARSE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "cosine", "jaccard")
 SKLEARN_METRICS = ("haversine", "nan_euclidean")
 ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "chebychev": "chebyshev"}
-METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS)
+METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS, "gower")
+
+
+def _gower(params: Mapping[str, Any] | None) -> Metric:
+    from onebatchpam._gower import Gower  # which builds on this module
+
+    try:
+        return Gower.with_params(**(params or {}))
+    except TypeError as error:
+        raise ValueError(f"metric='gower' with metric_params={params!r}: {error}") from error
+
+
+def _sparse(name: str, params: Mapping[str, Any] | None) -> Metric:
+    from onebatchpam._sparse import SparseMetric  # which builds on this module
+
+    if name not in SPARSE_METRICS:
+        raise ValueError(
+            f"metric={name!r} does not compare sparse rows: expected one of {sorted(SPARSE_METRICS)}, or a dense array "
+            "as X.toarray()"
+        )
+    if params:
+        raise ValueError(f"metric={name!r} takes no parameters for sparse rows, got metric_params={dict(params)!r}")
+    return SparseMetric(name)
 
 
 def compares_text(metric: MetricLike) -> bool:
@@ -193,8 +243,8 @@ def compares_text(metric: MetricLike) -> bool:
     return isinstance(metric, str) and metric in TEXT_METRICS and metric != "hamming"
 
 
-def resolve_metric(name: MetricLike, params: Mapping[str, Any] | None = None) -> Metric:
-    """Look up a metric by name, or take a function as one."""
+def resolve_metric(name: MetricLike, params: Mapping[str, Any] | None = None, *, sparse: bool = False) -> Metric:
+    """Look up a metric by name, or take a function as one; for rows that are sparse matrices or not."""
     from onebatchpam._callables import resolve_function  # these build on this module
     from onebatchpam._native_metric import is_compiled, resolve_compiled
     from onebatchpam._text import TEXT_METRICS, HammingMetric, TextMetric
@@ -210,6 +260,10 @@ def resolve_metric(name: MetricLike, params: Mapping[str, Any] | None = None) ->
             f"{sorted({*METRIC_NAMES, *TEXT_METRICS})}"
         )
     canonical = ALIASES.get(name, name)
+    if sparse:
+        return _sparse(canonical, params)
+    if name == "gower":
+        return _gower(params)
     if canonical in NATIVE_METRICS:
         if params:
             raise ValueError(f"metric={name!r} takes no parameters, got metric_params={params!r}")

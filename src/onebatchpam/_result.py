@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from onebatchpam._assign import Assignment
+from onebatchpam._assign import Assignment, nearest_medoids
+from onebatchpam._distances import Space
+from onebatchpam._progress import Stages
 from onebatchpam._swap import SwapResult
 
 
@@ -23,12 +25,24 @@ class Selection:
     n_swaps: int = 0
     advice: str | None = None  # what to do if the algorithm was stopped before its end
     attributes: dict[str, Any] = field(default_factory=dict)  # fitted attributes that only this algorithm has
+    assignment: Assignment | None = None  # of all rows, if the algorithm has made it
 
     @classmethod
     def of_search(cls, search: SwapResult, **attributes: Any) -> Selection:
         """Return the outcome of a swap search."""
         advice = None if search.converged else _MORE_PASSES.format(search.n_iter)
         return cls(search.medoids, search.n_iter, search.n_swaps, advice, attributes)
+
+    def improved(self, medoids: NDArray[np.int64], n_swaps: int) -> Selection:
+        """Return the same with other medoids, reached by that many more swaps."""
+        return replace(self, medoids=medoids, n_swaps=self.n_swaps + n_swaps)
+
+
+def best_of(selections: list[Selection], space: Space, stages: Stages) -> Selection:
+    """Return the selection with the smallest objective over all rows, the first of equal ones."""
+    if len(selections) == 1:
+        return selections[0]
+    return min(selections, key=lambda each: nearest_medoids(space.to_medoids(each.medoids), stages).inertia)
 
 
 _MORE_PASSES = (
@@ -41,7 +55,7 @@ class Clustering:
     """A finished fit: each field becomes the fitted attribute of the same name with an underscore."""
 
     medoid_indices: NDArray[np.int64]
-    cluster_centers: NDArray[Any] | None
+    cluster_centers: Any
     labels: NDArray[np.int32]
     inertia: float
     n_iter: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from onebatchpam._distances import Space, VectorSpace
-from onebatchpam._metrics import compute_dtype
-from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import only_column
 from onebatchpam._validation import check_distances, check_integer, check_not_negative
 
 # The excess over FasterPAM grows like k / m: a batch of fewer points per medoid than this estimates little.
 BATCH_POINTS_PER_MEDOID = 10
+# Half of a progressive batch is drawn uniformly, the other half in this many rounds.
+PROGRESSIVE_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -108,11 +107,20 @@ def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, de
     return math.ceil(4 * (diameter / gap) ** 2 * math.log(2 * n_swaps * n / delta))
 
 
-VARIANTS = ("nniw", "debias", "unif", "lwcs")
+VARIANTS = ("progressive", "nniw", "debias", "unif", "lwcs")
+
+
+def round_sizes(variant: str, m: int, n: int) -> list[int]:
+    """Return how many batch points to draw at once: all of them unless the batch is progressive."""
+    if variant != "progressive" or m == n:
+        return [m]
+    first = m - m // 2
+    cuts = first + np.arange(PROGRESSIVE_ROUNDS + 1) * (m - first) // PROGRESSIVE_ROUNDS
+    return [first, *(size for size in np.diff(cuts).tolist() if size)]
 
 
 def sample_batch(space: Space, m: int, variant: str, rng: np.random.RandomState, stages: Stages) -> Batch:
-    """Draw the batch as the variant says; all rows, in order, when m = n."""
+    """Draw the batch, or the first points of a progressive one, as the variant says; all rows, in order, when m = n."""
     if m == space.n:
         return Batch.unweighted(np.arange(space.n))
     if variant == "lwcs":
@@ -120,19 +128,38 @@ def sample_batch(space: Space, m: int, variant: str, rng: np.random.RandomState,
     return sample_uniform(space.n, m, rng)
 
 
+def extend_batch(batch: Batch, size: int, distances: NDArray[np.float32], rng: np.random.RandomState) -> Batch:
+    """Add rows drawn with probability proportional to their distance to the batch so far.
+
+    Far small groups, which a uniform batch passes over, are drawn sooner or later.
+    """
+    odds = distances.astype(np.float64)
+    odds[batch.indices] = 0
+    drawn = sample_by_odds(odds, size, rng, exclude=batch.indices)
+    return Batch.unweighted(np.concatenate([batch.indices, drawn]))
+
+
+def sample_by_odds(
+    odds: NDArray[np.float64], size: int, rng: np.random.RandomState, exclude: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Draw rows without replacement, one after the other with probability proportional to what is left of the odds.
+
+    An exponential clock of this rate for each row; the first to ring are drawn. Rows without odds come last, those to
+    exclude never.
+    """
+    with np.errstate(divide="ignore"):
+        clocks = rng.standard_exponential(len(odds)) / odds
+    never_rings = np.flatnonzero(np.isinf(clocks))
+    clocks[never_rings] = np.finfo(np.float64).max * rng.random_sample(len(never_rings))
+    clocks[exclude] = np.inf
+    first = np.argpartition(clocks, size - 1)[:size]
+    return np.sort(first).astype(np.int64)
+
+
 def sample_uniform(n: int, m: int, rng: np.random.RandomState) -> Batch:
     """Draw m of n rows, each set of m equally likely."""
     drawn = np.sort(sample_without_replacement(n, m, random_state=rng))
     return Batch.unweighted(drawn.astype(np.int64))
-
-
-def mean_of_rows(X: NDArray[Any], *, skip_nan: bool) -> NDArray[np.float64]:
-    """Return the mean as an array of one row."""
-    if not skip_nan:
-        return np.mean(X, axis=0, dtype=np.float64, keepdims=True)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)  # a feature that no row has
-        return np.nanmean(X, axis=0, dtype=np.float64, keepdims=True)
 
 
 def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState, stages: Stages) -> Batch:
@@ -143,10 +170,7 @@ def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState,
     """
     if not isinstance(space, VectorSpace):
         raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
-    if not has_features(space.X) or space.X.dtype == object:
-        raise ValueError("variant='lwcs' needs the mean of the rows: strings and other objects have none")
-    mean = mean_of_rows(space.X, skip_nan=space.metric.allows_nan)
-    columns = space.to_rows(mean.astype(compute_dtype(space.X.dtype, np.dtype(np.float32))))
+    columns = space.to_rows(space.metric.mean(space.X))
     with stages.stage("distances to the mean"):
         distances = only_column(columns).astype(np.float64)
     check_distances(distances, 0)

@@ -123,9 +123,9 @@ class KSelection:
 def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None = None) -> KSelection:
     """Cluster with each of several numbers of medoids, on one shared block, and say which suits the data.
 
-    The batch is drawn and compared with all rows once; each k then costs a swap search and n k dissimilarities for
-    the true objective and the silhouette. The medoids are those of the batch search alone: fit the estimator with
-    the k that you choose.
+    The batch is drawn and compared with all rows once; each k then costs a swap search and twice n k dissimilarities,
+    for the true objective and for the silhouette. The medoids are those of one batch search, without refinement: fit
+    the estimator with the k that you choose.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     k_range : iterable of int
         Numbers of medoids to try, such as ``range(2, 11)``.
     estimator : OneBatchPAM, default=None
-        The parameters for all k but `n_clusters`, metric and random state among them; the defaults when None. With
-        ``batch_size="auto"`` the batch is the one for the largest k.
+        The parameters for all k, metric and random state among them; the defaults when None. `n_clusters`, `refine`
+        and `n_init` are not used. With ``batch_size="auto"`` the batch is the one for the largest k.
 
     Returns
     -------

@@ -149,7 +149,7 @@ def swap_search(
         medoids = random_medoids(n, k, check_random_state(random_state))
     else:
         medoids = check_medoids(init, k, n, "init")
-    scan = BlockScan(m, threads)
+    scan = BlockScan(n, threads)
     for rows in tile_bounds(n, _tiles.TILE_ENTRIES // m):
         scan.see(entries[rows], rows.start)
     return search_swaps(entries, medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages())

@@ -55,6 +55,11 @@ class PairError(ValueError):
         self.metric, self.problem, self.rows_first = metric, problem, rows_first
         self.row, self.column = row, column
 
+    def moved(self, rows: int, columns: int = 0, rows_first: bool | None = None) -> PairError:
+        """Return the same error in a block that begins that many rows and columns earlier."""
+        order = self.rows_first if rows_first is None else rows_first
+        return PairError(self.metric, self.problem, self.row + rows, self.column + columns, order)
+
     def describe(self, row: str, column: str) -> str:
         """Say it with the names under which the user knows the row and the column."""
         pair = (row, column) if self.rows_first else (column, row)

@@ -22,8 +22,16 @@ def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: o
     )
 
 
+def check_matrix(X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
+    """Return precomputed dissimilarities as a two-dimensional numeric array, not copied if X is an array or memmap.
+
+    The entries are checked when they are read: most never are.
+    """
+    return check_array(X, dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator)
+
+
 def check_square(X: NDArray[Any]) -> NDArray[Any]:
-    """Check a precomputed matrix of dissimilarities."""
+    """Check that a matrix of dissimilarities has a row and a column for each point."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"metric='precomputed' expects a square matrix of dissimilarities, got shape {X.shape}; "
@@ -94,12 +102,13 @@ def check_weights(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(array)
 
 
-def check_distances(distances: NDArray[Any], first_row: int) -> None:
-    """Check the dissimilarities of consecutive rows, each to its nearest medoid."""
+def check_distances(distances: NDArray[Any], first_row: int = 0, *, rows: NDArray[np.int64] | None = None) -> None:
+    """Check the dissimilarities of consecutive rows, or of these rows, each to its nearest medoid."""
     bad = np.flatnonzero(~((distances >= 0) & (distances <= np.finfo(np.float32).max)))
     if len(bad):
+        row = first_row + bad[0] if rows is None else rows[bad[0]]
         raise ValueError(
-            f"a dissimilarity of row {first_row + bad[0]} is {distances[bad[0]]}: expected finite values that are not "
+            f"a dissimilarity of row {row} is {distances[bad[0]]}: expected finite values that are not "
             "negative and fit in float32; rescale the data if they are very large"
         )
 

@@ -10,34 +10,45 @@ from numpy.typing import NDArray
 from onebatchpam import _core
 from onebatchpam._sampling import Batch
 
-NEAREST_NEIGHBOUR_WEIGHTED = ("nniw",)
-DEBIASED = ("debias", "nniw", "lwcs")
+NEAREST_NEIGHBOUR_WEIGHTED = ("nniw", "progressive")
+DEBIASED = ("debias", "nniw", "lwcs", "progressive")
 
 
 class BlockScan:
-    """What the weights need to know of the block, gathered tile by tile while it is computed."""
+    """What sampling and weights need to know of the block, gathered tile by tile while it is computed."""
 
-    def __init__(self, m: int, n_jobs: int) -> None:
-        self.counts = np.zeros(m, dtype=np.int64)  # rows whose nearest batch point this is
+    def __init__(self, n_rows: int, n_jobs: int) -> None:
+        self.nearest = np.zeros(n_rows, dtype=np.int32)  # the batch point nearest to each row ...
+        self.distances = np.full(n_rows, np.inf, dtype=np.float32)  # ... and the distance to it
         self.largest = 0.0
         self._n_jobs = n_jobs
 
-    def see(self, tile: NDArray[np.float32], first_row: int) -> None:
-        """Take in some rows of the block; raise unless all their entries are dissimilarities."""
+    def see(self, tile: NDArray[np.float32], first_row: int, first_column: int = 0) -> None:
+        """Take in some rows and columns of the block; raise unless all their entries are dissimilarities.
+
+        Of equally near batch points the first counts: columns have to come in their order.
+        """
         nearest = np.empty(len(tile), dtype=np.int32)
         largest, valid = _core.scan_rows(tile, nearest, self._n_jobs)
         if not valid:
-            raise_for_bad_entry(tile, first_row)
+            raise_for_bad_entry(tile, first_row, first_column)
         self.largest = max(self.largest, largest)
-        self.counts += np.bincount(nearest, minlength=len(self.counts))
+        distances = tile[np.arange(len(tile)), nearest]
+        rows = first_row + np.flatnonzero(distances < self.distances[first_row : first_row + len(tile)])
+        self.nearest[rows] = nearest[rows - first_row] + first_column
+        self.distances[rows] = distances[rows - first_row]
+
+    def counts(self, m: int) -> NDArray[np.int64]:
+        """Return for each of m batch points the number of rows to which it is the nearest."""
+        return np.bincount(self.nearest, minlength=m)
 
 
-def raise_for_bad_entry(tile: NDArray[np.float32], first_row: int) -> NoReturn:
+def raise_for_bad_entry(tile: NDArray[np.float32], first_row: int, first_column: int) -> NoReturn:
     """Name the first entry that is no dissimilarity."""
     i, j = np.unravel_index(np.argmin((tile >= 0) & (tile < np.inf)), tile.shape)
     raise ValueError(
-        f"the dissimilarity in row {first_row + i}, column {j} of the block is {tile[i, j]}: expected finite values "
-        "that are not negative and fit in float32; rescale the data if they are very large"
+        f"the dissimilarity in row {first_row + i}, column {first_column + j} of the block is {tile[i, j]}: expected "
+        "finite values that are not negative and fit in float32; rescale the data if they are very large"
     )
 
 
@@ -48,7 +59,7 @@ def weigh(block: NDArray[np.float32], batch: Batch, variant: str, scan: BlockSca
     if variant in DEBIASED:
         debias(block, batch, scan.largest)
     if variant in NEAREST_NEIGHBOUR_WEIGHTED:
-        return nearest_neighbour_weights(scan.counts)
+        return nearest_neighbour_weights(scan.counts(len(batch.indices)))
     return batch.weights
 
 

@@ -7,11 +7,14 @@
 #include <limits>
 #include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "custom.hpp"
 #include "distance.hpp"
+#include "gower.hpp"
 #include "parallel.hpp"
+#include "sparse.hpp"
 #include "swap.hpp"
 
 using namespace obp;
@@ -77,7 +80,7 @@ void test_distances(const char* level) {
                     const std::vector<double> a(rows.begin(), rows.end()), b(points.begin(), points.end());
                     std::vector<float> out(n * m);
                     PackedColumns(metric, source_of<T>(), points.data(), m, p)
-                        .fill(rows.data(), n, out.data(), n_threads);
+                        .fill(rows.data(), n, out.data(), m, n_threads);
                     double worst = 0, scale = 1e-9;
                     for (std::size_t i = 0; i < n; ++i)
                         for (std::size_t j = 0; j < m; ++j) {
@@ -87,6 +90,84 @@ void test_distances(const char* level) {
                         }
                     check(worst <= 1e-5 * scale, "distances equal the naive ones", level);
                 }
+}
+
+void test_gower(const char* level) {
+    for (const std::size_t p : {1, 5, 300})
+        for (const std::size_t m : {1, 17, 70})
+            for (const int n_threads : {1, 3}) {
+                const std::size_t n = 101;
+                auto rows = random_rows<float>(n, p, 5), points = random_rows<float>(m, p, 6);
+                for (auto* values : {&rows, &points})
+                    for (std::size_t i = 0; i < values->size(); ++i)
+                        (*values)[i] = i % 3 ? (*values)[i] / 100 : std::nanf("");
+                const std::vector<float> weights = random_rows<float>(1, p, 7);
+                std::vector<float> out(n * m);
+                GowerColumns(points.data(), m, p, weights.data()).fill(rows.data(), n, out.data(), m, n_threads);
+                bool right = true;
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t j = 0; j < m; ++j) {
+                        double sum = 0, weight = 0;
+                        for (std::size_t f = 0; f < p; ++f) {
+                            const double d = std::abs(static_cast<double>(rows[i * p + f]) - points[j * p + f]);
+                            if (std::isnan(d)) continue;
+                            sum += weights[f] * std::min(d, 1.0);
+                            weight += weights[f];
+                        }
+                        right &= std::abs(out[i * m + j] - (weight > 0 ? sum / weight : 1)) <= 1e-5;
+                    }
+                check(right, "Gower dissimilarities equal the naive ones", level);
+            }
+}
+
+// A third of the values are not zero, and every tenth row is empty.
+struct RandomSparseRows {
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int32_t> features;
+    std::vector<double> values;
+    std::vector<double> dense;
+
+    RandomSparseRows(std::size_t n, std::size_t p, unsigned seed) : dense(random_rows<double>(n, p, seed)) {
+        for (std::size_t i = 0; i < n; ++i, starts.push_back(static_cast<std::int64_t>(values.size())))
+            for (std::size_t f = 0; f < p; ++f) {
+                double& value = dense[i * p + f];
+                value = i % 10 == 9 || static_cast<int>(value) % 3 ? 0 : value - 128;
+                if (value == 0) continue;
+                features.push_back(static_cast<std::int32_t>(f));
+                values.push_back(value);
+            }
+    }
+    SparseRows view() const { return {starts.size() - 1, starts.data(), features.data(), values.data()}; }
+};
+
+void test_sparse() {
+    const std::pair<SparseMetric, Metric> metrics[] = {{SparseMetric::manhattan, Metric::manhattan},
+                                                       {SparseMetric::euclidean, Metric::euclidean},
+                                                       {SparseMetric::sqeuclidean, Metric::sqeuclidean}};
+    for (const auto& [sparse, dense] : metrics)
+        for (const std::size_t p : {1, 60})
+            for (const int n_threads : {1, 3}) {
+                const std::size_t n = 101, m = 37;
+                const RandomSparseRows rows(n, p, 8), points(m, p, 9);
+                std::vector<double> out(n * m);
+                SparseColumns(sparse, points.view(), p).fill(rows.view(), out.data(), m, n_threads);
+                bool right = true;
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t j = 0; j < m; ++j) {
+                        const double expected = naive_distance(dense, &rows.dense[i * p], &points.dense[j * p], p);
+                        right &= std::abs(out[i * m + j] - expected) <= 1e-9 * expected;
+                    }
+                check(right, "sparse distances equal the dense ones", "-");
+            }
+    for (const SparseMetric metric : {SparseMetric::cosine, SparseMetric::jaccard}) {
+        const RandomSparseRows rows(101, 60, 8);
+        std::vector<float> out(101 * 101);
+        SparseColumns(metric, rows.view(), 60).fill(rows.view(), out.data(), 101, 3);
+        bool right = true;
+        for (std::size_t i = 0; i < 101; ++i)
+            right &= out[i * 101 + i] == 0 && out[i * 101 + 9] == (i % 10 == 9 ? 0 : 1);
+        check(right, "a sparse row is at 0 from itself, and at 1 from an empty one", "-");
+    }
 }
 
 double batch_loss(const std::vector<float>& block, std::size_t m, const std::vector<std::int64_t>& medoids,
@@ -105,14 +186,14 @@ void test_swap_search(const char* level) {
     const std::size_t n = 600, m = 83, k = 5, p = 3;
     const auto rows = random_rows<float>(n, p, 3);
     std::vector<float> block(n * m);
-    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), 2);
+    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
     std::vector<double> weights(m);
     for (std::size_t j = 0; j < m; ++j) weights[j] = static_cast<double>(j % 4);
     const std::vector<std::int64_t> start{0, 1, 2, 3, 4};
     std::vector<std::int64_t> first_medoids;
     for (const int n_threads : {1, 2, 4}) {
         SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0);
-        while (!search.converged()) search.sweep(block.data(), 0, n, n_threads);
+        while (!search.converged()) search.sweep({block.data(), n, m, m}, 0, n_threads);
         if (first_medoids.empty()) first_medoids = search.medoids();
         check(search.medoids() == first_medoids, "threads change no medoid", level);
         check(std::abs(search.loss() - batch_loss(block, m, search.medoids(), weights)) <= 1e-9 * search.loss(),
@@ -136,8 +217,8 @@ void test_scans(const char* level) {
         const std::vector<double> weights(m, 2);
         std::vector<std::int32_t> nearest(n);
         std::vector<double> sums(n);
-        const BlockScan scan = scan_rows(block.data(), n, m, nearest.data(), 3);
-        weighted_row_sums(block.data(), n, m, weights.data(), sums.data(), 3);
+        const BlockScan scan = scan_rows({block.data(), n, m, m}, nearest.data(), 3);
+        weighted_row_sums({block.data(), n, m, m}, weights.data(), sums.data(), 3);
         bool right = scan.valid && scan.max == *std::max_element(block.begin(), block.end());
         for (std::size_t i = 0; i < n; ++i) {
             const auto begin = block.begin() + static_cast<std::ptrdiff_t>(i * m),
@@ -149,7 +230,7 @@ void test_scans(const char* level) {
         check(right, "scans find the nearest, the largest and the sums", level);
         for (const float bad : {-1.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
             block[n * m - 1] = bad;
-            check(!scan_rows(block.data(), n, m, nearest.data(), 2).valid, "a bad entry is seen", level);
+            check(!scan_rows({block.data(), n, m, m}, nearest.data(), 2).valid, "a bad entry is seen", level);
         }
     }
 }
@@ -200,11 +281,13 @@ void test_custom_metric() {
 int main() {
     test_team();
     test_custom_metric();
+    test_sparse();
     for (const Kernels* level : available_kernels()) {
         check(force_kernels(level->name), "an available level can be chosen", level->name);
         test_distances<float>(level->name);
         test_distances<double>(level->name);
         test_distances<std::uint8_t>(level->name);
+        test_gower(level->name);
         test_swap_search(level->name);
         test_scans(level->name);
     }

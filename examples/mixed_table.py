@@ -1,0 +1,45 @@
+"""Medoids of a table with numbers, categories, an order and missing values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from onebatchpam import OneBatchPAM
+
+rng = np.random.default_rng(0)
+n = 5_000
+persona = rng.integers(0, 3, n)
+customers = pd.DataFrame(
+    {
+        "age": rng.normal(np.array([23, 45, 70])[persona], 4).round(),
+        "spent": rng.lognormal(np.array([3.0, 5.0, 4.0])[persona], 0.4).round(2),
+        "channel": np.array(["app", "web", "shop"], dtype=object)[persona],
+        "plan": pd.Categorical.from_codes(np.array([0, 2, 1])[persona], ["free", "basic", "full"], ordered=True),
+        "newsletter": rng.random(n) < np.array([0.1, 0.9, 0.5])[persona],
+    }
+)
+customers = customers.mask(rng.random(customers.shape) < 0.05)
+
+# Numbers count by their range, "plan" by its order, the others by equality; missing values are skipped. A row that
+# lacks values differs less from the others and would often be chosen: so complete rows are the candidates here.
+model = OneBatchPAM(
+    n_clusters=3,
+    metric="gower",
+    metric_params={"weights": {"spent": 2.0}},
+    random_state=0,
+).fit(customers.dropna())
+
+print("typical customers, which are rows of the table:")
+print(model.cluster_centers_.assign(customers=np.bincount(model.predict(customers))).to_string())
+
+new = pd.DataFrame(
+    {
+        "age": [19, 66],
+        "spent": [15.0, None],
+        "channel": ["app", "fax"],
+        "plan": ["free", "basic"],
+        "newsletter": [False, True],
+    }
+)
+print("\nnew customers belong to", model.predict(new).tolist(), "(an unknown channel is a mismatch, not an error)")

@@ -1,0 +1,33 @@
+// Gower dissimilarities of many rows to a fixed set of columns. The features of every kind come encoded so that two
+// rows differ in one by min(|a - b|, 1), with NaN where a row has no value; without a feature that both have they
+// differ by 1.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "simd.hpp"
+
+namespace obp {
+
+class GowerColumns {
+public:
+    // points   IN  n_columns x n_features
+    // weights  IN  n_features
+    GowerColumns(const float* points, std::size_t n_columns, std::size_t n_features, const float* weights);
+
+    // rows  IN   n_rows x n_features
+    // out   OUT  n_rows x n_columns, the rows out_stride entries apart
+    void fill(const float* rows, std::size_t n_rows, float* out, std::size_t out_stride, int n_threads) const;
+
+    std::size_t n_columns() const { return n_columns_; }
+    std::size_t n_features() const { return weights_.size(); }
+
+private:
+    const GowerKernel* kernel_;
+    std::size_t n_columns_;
+    std::vector<float> weights_;
+    std::vector<unsigned char> panels_;
+};
+
+}  // namespace obp

@@ -1,0 +1,190 @@
+"""FasterCLARA: FasterPAM on small samples, the best of which is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebatchpam._assign import Assignment, nearest_medoids
+from onebatchpam._contract import MedoidEstimator
+from onebatchpam._distances import Space
+from onebatchpam._init import other_rows, random_medoids
+from onebatchpam._metrics import MetricLike
+from onebatchpam._progress import Stages
+from onebatchpam._result import Selection
+from onebatchpam._swap import SwapResult, search_swaps
+from onebatchpam._tiles import fill_all
+from onebatchpam._validation import check_integer, check_not_negative
+from onebatchpam._weights import BlockScan
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The medoids that are best so far, as rows of the data, with the assignment that shows it."""
+
+    medoids: NDArray[np.int64]
+    assignment: Assignment
+
+
+class FasterCLARA(MedoidEstimator):
+    """k-medoids of small samples, found by FasterPAM; those that suit all rows best are kept.
+
+    Only rows of the sample can become medoids, and only they are looked at in the search: fast and small whatever n,
+    but the paper of OneBatchPAM finds its objective 8 to 13 % above the best. Choose it when not even the n x m
+    block of `OneBatchPAM` is affordable.
+
+    With samples of s rows it computes s^2 dissimilarities for each, and n k to try its medoids on all rows. It holds
+    s^2 of them at a time.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of medoids, k.
+    metric : str, default="euclidean"
+        Dissimilarity, as in `OneBatchPAM`; ``"precomputed"`` takes a square matrix whose entry (i, j) is the
+        dissimilarity of candidate i and point j.
+    metric_params : dict, default=None
+        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+    n_samplings : int, default=5
+        Number of samples. Every sample after the first includes the best medoids so far.
+    sample_size : "auto" or int, default="auto"
+        Rows in a sample, at most n; ``"auto"`` is 80 + 4 k.
+    max_iter : int, default=100
+        Largest number of passes over a sample; a search ends as soon as a full cycle brings no swap.
+    tol : float, default=1e-6
+        A swap must lower the loss over the sample by more than this fraction of it.
+    n_jobs : int, default=None
+        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
+        change the result.
+    random_state : int, RandomState or None, default=None
+        Draws the samples and where their searches start.
+    verbose : int, default=0
+        With 1, stages that take long show a progress bar.
+
+    Attributes
+    ----------
+    medoid_indices_ : ndarray of shape (k,)
+        Rows that are medoids.
+    cluster_centers_ : ndarray of shape (k, n_features) or None
+        The medoids themselves; None with ``metric="precomputed"``.
+    labels_ : ndarray of shape (n,)
+        Cluster of every row, from 0 to k - 1.
+    inertia_ : float
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+    n_iter_ : int
+        Passes over the candidates, all samples together.
+    n_swaps_ : int
+        Swaps made, all samples together.
+    n_distances_ : int
+        Dissimilarities computed, or read if precomputed.
+    fit_seconds_ : dict
+        Seconds that each stage took, all samples together.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, when X has names that are all strings.
+
+    References
+    ----------
+    Kaufman, Rousseeuw: Clustering large data sets, Pattern Recognition in Practice, 1986. Schubert, Rousseeuw: Fast and
+    eager k-medoids clustering, Information Systems 101, 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onebatchpam import FasterCLARA
+    >>> X = load_digits().data
+    >>> model = FasterCLARA(n_clusters=10, metric="manhattan", random_state=0).fit(X)
+    >>> model.n_distances_ == 5 * (120 * 120 + len(X) * 10)
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: MetricLike = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        n_samplings: int = 5,
+        sample_size: str | int = "auto",
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_samplings = n_samplings
+        self.sample_size = sample_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
+        n_samplings = check_integer(self.n_samplings, "n_samplings", at_least=1)
+        size = resolve_sample_size(self.sample_size, space.n, k)
+        max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
+        tol = check_not_negative(self.tol, "tol")
+
+        best: _Best | None = None
+        searches: list[SwapResult] = []
+        for _ in range(n_samplings):
+            sample = draw_sample(space.n, size, best, rng)
+            block = sample_block(space, sample, n_jobs, stages)
+            start = random_medoids(size, k, rng)
+            search = search_swaps(block, start, np.ones(size), max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+            searches.append(search)
+            medoids = sample[search.medoids]
+            assignment = nearest_medoids(space.to_medoids(medoids), stages)
+            if best is None or assignment.inertia < best.assignment.inertia:
+                best = _Best(medoids, assignment)
+
+        assert best is not None  # there is at least one sample
+        return Selection(
+            best.medoids,
+            n_iter=sum(search.n_iter for search in searches),
+            n_swaps=sum(search.n_swaps for search in searches),
+            advice=None if all(search.converged for search in searches) else _MORE_PASSES.format(max_iter),
+            assignment=best.assignment,
+        )
+
+
+_MORE_PASSES = (
+    "the swap search in a sample was stopped after max_iter={} passes while swaps still improved its loss; increase "
+    "max_iter"
+)
+
+
+def resolve_sample_size(size: Any, n: int, k: int) -> int:
+    """Return the number of rows in a sample."""
+    if isinstance(size, str):
+        if size != "auto":
+            raise ValueError(f"sample_size={size!r}: expected 'auto' or an integer")
+        return min(n, 80 + 4 * k)
+    size = min(n, check_integer(size, "sample_size", at_least=1))
+    if size < k:
+        raise ValueError(f"sample_size={size} is smaller than n_clusters={k}: expected at least one row per medoid")
+    return int(size)
+
+
+def draw_sample(n: int, size: int, best: _Best | None, rng: np.random.RandomState) -> NDArray[np.int64]:
+    """Draw rows without replacement, in order; the best medoids so far are among them."""
+    if best is None:
+        return np.sort(random_medoids(n, size, rng))
+    k = len(best.medoids)
+    others = other_rows(random_medoids(n - k, size - k, rng), best.medoids)
+    return np.sort(np.concatenate([best.medoids, others]))
+
+
+def sample_block(space: Space, sample: NDArray[np.int64], n_jobs: int, stages: Stages) -> NDArray[np.float32]:
+    """Return the dissimilarities of all pairs in a sample."""
+    block = np.empty((len(sample), len(sample)), np.float32)
+    scan = BlockScan(len(sample), n_jobs)
+    return fill_all(space.to_points(sample, sample), block, stages, "distances", see=scan.see)

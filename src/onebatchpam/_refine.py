@@ -1,0 +1,205 @@
+"""Refinement: the batch screens, all points confirm.
+
+A batch ranks candidates well but not finely. Each round takes a few promising candidates of every cluster, computes
+their dissimilarities to all points, and runs the same swap search on that transposed block (candidates x all points),
+whose loss is the objective itself. A round can therefore never make the objective worse.
+
+Candidates come from two estimates. The batch knows every swap, but only by m / k points of each cluster: it finds
+medoids that are wanted elsewhere. A sample of each cluster knows only the swaps inside it, but those far better: it
+finds the row in the middle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from onebatchpam import _core, _tiles
+from onebatchpam._assign import nearest_medoids
+from onebatchpam._distances import Indices, Space
+from onebatchpam._progress import Stages
+from onebatchpam._swap import search_swaps
+from onebatchpam._tiles import tile_bounds
+from onebatchpam._validation import check_integer
+from onebatchpam._weights import raise_for_bad_entry
+
+MAX_AUTOMATIC_ROUNDS = 10
+LEAST_PROGRESS = 5e-4  # another round is made while the last one lowered the objective by more than this fraction
+CANDIDATES_BY_BATCH = 5  # for each medoid, in each round
+CANDIDATES_BY_CLUSTER = 5
+CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
+POINTS_PER_CLUSTER = 100  # with which the candidates of a cluster are compared
+
+
+def resolve_rounds(refine: Any) -> int:
+    """Return the largest number of rounds for the `refine` parameter of an estimator."""
+    if isinstance(refine, str) and refine == "auto":
+        return MAX_AUTOMATIC_ROUNDS
+    if isinstance(refine, str):
+        raise ValueError(f"refine={refine!r}: expected 'auto' or a number of rounds")
+    return check_integer(refine, "refine", at_least=0)
+
+
+@dataclass(frozen=True)
+class Refined:
+    """The medoids after refinement."""
+
+    medoids: Indices
+    n_rounds: int = 0
+    n_swaps: int = 0
+
+
+class Refinement:
+    """A batch search, with what it takes to confirm its candidates.
+
+    All points confirm unless that would cost more dissimilarities than the block itself; then a fresh sample of as many
+    as the block is worth does.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        block: NDArray[np.float32],
+        weights: NDArray[np.float64],
+        rng: np.random.RandomState,
+        n_jobs: int,
+    ) -> None:
+        self._space, self._block, self._weights, self._rng, self._n_jobs = space, block, weights, rng, n_jobs
+
+    def refine(self, medoids: Indices, *, rounds: int, max_iter: int, tol: float, stages: Stages) -> Refined:
+        """Improve medoids by swaps that are confirmed."""
+        if rounds == 0 or self._block.shape[1] == self._space.n:
+            return Refined(medoids)  # a batch of all rows has confirmed already
+        with stages.stage("refinement", unit=" rounds") as bar:
+            points = self._confirming_points(len(medoids))
+            refined = self._rounds(medoids, points, rounds, max_iter, tol, bar)
+            if len(points) < self._space.n and self._objective(refined.medoids) > self._objective(medoids):
+                return Refined(medoids, refined.n_rounds)  # the sample was wrong
+            return refined
+
+    def _rounds(
+        self, medoids: Indices, points: Indices, max_rounds: int, max_iter: int, tol: float, bar: tqdm
+    ) -> Refined:
+        k, refined, loss = len(medoids), Refined(medoids), np.inf
+        weights, tried = np.ones(len(points)), np.zeros(self._space.n, dtype=bool)
+        rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), len(points)), np.float32)  # the first k are the medoids'
+        self._fill(rows[:k], medoids, points)
+        for _ in range(max_rounds):
+            candidates = self._candidates(refined.medoids, points, rows[:k], tried)
+            known = np.concatenate([refined.medoids, candidates])
+            self._fill(rows[k : len(known)], candidates, points)
+            search = search_swaps(
+                rows[: len(known)],
+                np.arange(k),
+                weights,
+                max_iter=max_iter,
+                tol=tol,
+                n_jobs=self._n_jobs,
+                stages=Stages(),
+            )
+            rows[:k] = rows[search.medoids]
+            refined = Refined(known[search.medoids], refined.n_rounds + 1, refined.n_swaps + search.n_swaps)
+            bar.set_postfix(swaps=refined.n_swaps, objective=search.loss, refresh=False)
+            bar.update()
+            if search.n_swaps == 0 or search.loss > loss * (1 - LEAST_PROGRESS):
+                break
+            loss = search.loss
+        return refined
+
+    def _confirming_points(self, k: int) -> Indices:
+        n, affordable = self._space.n, self._block.size // (k * CANDIDATES_PER_MEDOID)
+        if affordable >= n:
+            return np.arange(n)
+        return np.sort(self._rng.choice(n, max(affordable, 1), replace=False))
+
+    def _objective(self, medoids: Indices) -> float:
+        return nearest_medoids(self._space.to_medoids(medoids), Stages()).inertia
+
+    def _fill(self, out: NDArray[np.float32], candidates: Indices, points: Indices) -> None:
+        """Write d(candidate, point), a row for each candidate."""
+        if len(candidates) == 0:
+            return
+        columns = self._space.to_medoids(candidates, None if len(points) == self._space.n else points)
+        for rows in columns.tiles():
+            tile = np.empty((rows.stop - rows.start, len(candidates)), np.float32)
+            columns.fill(rows, tile)
+            if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
+                raise_for_bad_entry(tile, rows.start, 0)
+            out[:, rows] = tile.T
+
+    def _candidates(
+        self, medoids: Indices, points: Indices, medoid_rows: NDArray[np.float32], tried: NDArray[np.bool_]
+    ) -> Indices:
+        """Return untried candidates, some for each medoid, and mark them as tried."""
+        tried[medoids] = True
+        by_batch = best_by_batch(self._block, self._weights, medoids, tried, self._n_jobs)
+        tried[by_batch] = True
+        state = _core.SwapSearch(len(medoids), np.arange(len(medoids)), medoid_rows, np.ones(len(points)), 0.0)
+        by_cluster = best_by_cluster(self._space, points, state.nearest, state.second_distances, tried, self._rng)
+        tried[by_cluster] = True
+        return np.concatenate([by_batch, by_cluster])
+
+
+def best_by_batch(
+    block: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    medoids: Indices,
+    tried: NDArray[np.bool_],
+    n_jobs: int,
+) -> Indices:
+    """Return for each medoid the untried candidates that, by the batch, had best take its place."""
+    search = _core.SwapSearch(len(block), medoids, block[medoids], weights, 0.0)
+    gains, slots = np.empty(len(block)), np.empty(len(block), dtype=np.int32)
+    for rows in tile_bounds(len(block), _tiles.TILE_ENTRIES // block.shape[1]):
+        search.best_swaps(block[rows], gains[rows], slots[rows], n_jobs)
+    untried = np.flatnonzero(~tried)
+    return untried[smallest_of_each(slots[untried], -gains[untried], CANDIDATES_BY_BATCH)]
+
+
+def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int) -> Indices:
+    """Return the positions of the smallest keys of each group, at most `count`; of equal keys the first."""
+    order = np.lexsort((keys, groups))
+    starts = np.searchsorted(groups[order], groups[order])
+    return order[np.arange(len(order)) - starts < count]
+
+
+def best_by_cluster(
+    space: Space,
+    points: Indices,
+    nearest: NDArray[np.int32],
+    second_distances: NDArray[np.float32],
+    tried: NDArray[np.bool_],
+    rng: np.random.RandomState,
+) -> Indices:
+    """Return for each cluster the untried members that a sample of it would have for a medoid.
+
+    A member's loss is the sum over the sample of the distance to it, or to the second nearest medoid if that is less.
+    """
+    order = np.argsort(nearest, kind="stable")
+    chosen = [np.empty(0, dtype=np.int64)]
+    for cluster in np.split(order, np.flatnonzero(np.diff(nearest[order])) + 1):
+        sample = cluster
+        if len(cluster) > POINTS_PER_CLUSTER:
+            sample = cluster[np.sort(rng.choice(len(cluster), POINTS_PER_CLUSTER, replace=False))]
+        members = cluster[~tried[points[cluster]]]
+        if len(members):
+            losses = mean_losses(space, points, members, sample, second_distances[sample])
+            chosen.append(points[members[np.argsort(losses, kind="stable")[:CANDIDATES_BY_CLUSTER]]])
+    return np.concatenate(chosen)
+
+
+def mean_losses(
+    space: Space, points: Indices, members: Indices, sample: Indices, second_distances: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the mean loss of each member over the other points of the sample; the distance to itself tells nothing."""
+    columns = space.to_points(points[sample], points[members])
+    losses = np.empty(len(members))
+    for rows in columns.tiles():
+        tile = np.empty((rows.stop - rows.start, columns.n_columns), np.float32)
+        columns.fill(rows, tile)
+        losses[rows] = np.minimum(tile, second_distances, out=tile).sum(axis=1, dtype=np.float64)
+    return losses / np.maximum(1, len(sample) - np.isin(members, sample))

@@ -1,0 +1,182 @@
+"""Refinement: the batch screens, all points confirm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+import reference
+from onebatchpam import OneBatchPAM, _refine
+from onebatchpam._refine import best_by_cluster, smallest_of_each
+from onebatchpam._sampling import VARIANTS
+
+# Enough rows and clusters that a batch of this size leaves something to refine.
+X, _ = make_blobs(2000, 4, centers=60, random_state=1)
+MODEL = OneBatchPAM(30, metric="manhattan", batch_size=300, random_state=0)
+
+
+def fit(**parameters):
+    return clone(MODEL).set_params(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("metric", ["manhattan", "euclidean", "canberra", "precomputed"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_round_is_at_least_as_good(variant, metric, seed):
+    if metric == "precomputed" and variant == "lwcs":
+        pytest.skip("a matrix has no mean")
+    data = reference.distance_block(X[:700], X[:700], "manhattan") if metric == "precomputed" else X[:700]
+    inertias = [
+        OneBatchPAM(12, metric=metric, variant=variant, batch_size=150, refine=rounds, random_state=seed)
+        .fit(data)
+        .inertia_
+        for rounds in (0, 1, 2, 5)
+    ]
+    assert inertias == sorted(inertias, reverse=True)
+    assert inertias[-1] < inertias[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.data(),
+    rows=arrays(np.float64, st.tuples(st.integers(4, 60), st.integers(1, 3)), elements=st.integers(-4, 4)),
+    seed=st.integers(0, 3),
+)
+@pytest.mark.filterwarnings("ignore:found")
+def test_it_never_harms_whatever_the_rows(data, rows, seed):
+    k = data.draw(st.integers(1, len(rows) - 2))
+    m = data.draw(st.integers(k, len(rows) - 1))
+    parameters = {"metric": "manhattan", "batch_size": m, "random_state": seed}
+    plain = OneBatchPAM(k, refine=0, **parameters).fit(rows)
+    assert OneBatchPAM(k, refine=3, **parameters).fit(rows).inertia_ <= plain.inertia_
+
+
+def test_with_every_row_tried_no_swap_improves(monkeypatch):
+    monkeypatch.setattr(_refine, "LEAST_PROGRESS", 0.0)
+    rows = X[:200]
+    model = OneBatchPAM(5, metric="manhattan", batch_size=100, refine=1000, tol=0, random_state=0).fit(rows)
+    block = reference.distance_block(rows, rows, "manhattan")
+    gains = reference.swap_gains(block, model.medoid_indices_, np.ones(200))
+    best = gains.max() / model.inertia_
+    assert best < 0.01  # tried once each, as the medoids stood then
+
+
+def test_zero_rounds_are_the_batch_search():
+    plain = fit(refine=0)
+    assert plain.n_refine_rounds_ == 0
+    assert "refinement" not in plain.fit_seconds_
+    block = reference.distance_block(X, X[plain.batch_indices_], "manhattan")
+    block = reference.debias(block, plain.batch_indices_)
+    assert plain.batch_inertia_ == pytest.approx(
+        reference.loss(block, plain.medoid_indices_, plain.batch_weights_), rel=1e-6
+    )
+
+
+def test_automatic_refinement_stops_when_it_no_longer_pays():
+    automatic = fit()
+    assert 0 < automatic.n_refine_rounds_ <= _refine.MAX_AUTOMATIC_ROUNDS
+    assert automatic.inertia_ == fit(refine=automatic.n_refine_rounds_).inertia_
+    last, before = automatic.inertia_, fit(refine=automatic.n_refine_rounds_ - 1).inertia_
+    assert last > before * (1 - _refine.LEAST_PROGRESS)
+
+
+def test_it_comes_close_to_fasterpam():
+    gaps = []
+    for seed in range(5):
+        full = fit(batch_size=len(X), random_state=seed).inertia_
+        gaps.append([fit(random_state=seed, refine=r).inertia_ / full - 1 for r in (0, "auto")])
+    plain, refined = np.mean(gaps, axis=0)
+    assert refined < 0.005 < plain
+
+
+def test_a_batch_of_all_rows_is_not_refined():
+    assert fit(batch_size=len(X)).n_refine_rounds_ == 0
+
+
+def test_threads_and_tiles_do_not_matter(request):
+    expected = fit()
+    assert expected.n_refine_rounds_ > 1
+    parallel = fit(n_jobs=3)
+    request.getfixturevalue("smallest_tiles")
+    for model in (parallel, fit()):
+        np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+        assert model.n_distances_ == expected.n_distances_
+
+
+def test_many_medoids_are_confirmed_on_a_sample():
+    # Ten candidates for each of 60 medoids are more than the batch: all points would cost more than the block.
+    parameters = {"n_clusters": 60, "batch_size": 100}
+    plain, refined = fit(refine=0, **parameters), fit(**parameters)
+    assert refined.inertia_ < plain.inertia_
+    block, assignment = len(X) * 100, len(X) * 60
+    assert refined.n_distances_ < plain.n_distances_ + 2 * assignment + refined.n_refine_rounds_ * 1.5 * block
+
+
+def test_a_sample_that_misleads_is_not_followed(monkeypatch):
+    monkeypatch.setattr(_refine.Refinement, "_confirming_points", lambda self, k: np.arange(k))
+    plain = fit(refine=0)
+    np.testing.assert_array_equal(fit(refine=1).medoid_indices_, plain.medoid_indices_)
+
+
+@pytest.mark.parametrize("value", ["often", -1, 1.5, None, True])
+def test_wrong_values(value):
+    with pytest.raises(ValueError, match="refine="):
+        fit(refine=value)
+
+
+def test_smallest_of_each(rng):
+    groups, keys = rng.randint(0, 5, 40), rng.randint(0, 9, 40).astype(float)
+    chosen = smallest_of_each(groups, keys, 3)
+    for group in range(5):
+        members = np.flatnonzero(groups == group)
+        expected = members[np.argsort(keys[members], kind="stable")[:3]]
+        assert set(chosen[groups[chosen] == group]) == set(expected)
+    assert len(smallest_of_each(groups[:0], keys[:0], 3)) == 0
+
+
+def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
+    monkeypatch.setattr(_refine, "POINTS_PER_CLUSTER", 10**6)  # the whole cluster is the sample
+    from onebatchpam._distances import VectorSpace
+    from onebatchpam._metrics import resolve_metric
+
+    rows = X[:300]
+    medoids = np.array([0, 100, 200])
+    distances = reference.distance_block(rows[medoids], rows, "manhattan")
+    order = np.argsort(distances, axis=0, kind="stable")
+    second = np.sort(distances, axis=0)[1].astype(np.float32)
+    nearest = order[0].astype(np.int32)
+    tried = np.zeros(300, dtype=bool)
+    tried[medoids] = True
+    chosen = best_by_cluster(
+        VectorSpace(rows, resolve_metric("manhattan"), 1), np.arange(300), nearest, second, tried, rng
+    )
+    for slot in range(3):
+        members = np.flatnonzero((nearest == slot) & ~tried)
+        points = np.flatnonzero(nearest == slot)
+        losses = np.minimum(reference.distance_block(rows[members], rows[points], "manhattan"), second[points]).sum(1)
+        best = members[np.argsort(losses)[: _refine.CANDIDATES_BY_CLUSTER]]
+        assert set(chosen[nearest[chosen] == slot]) == set(best)
+
+
+class TestStarts:
+    def test_more_are_not_worse(self):
+        inertias = [fit(n_init=n).inertia_ for n in (1, 2, 5)]
+        assert inertias == sorted(inertias, reverse=True)
+        assert inertias[-1] < inertias[0]
+
+    def test_they_share_the_block(self):
+        one, three = fit(refine=0), fit(refine=0, n_init=3)
+        np.testing.assert_array_equal(one.batch_indices_, three.batch_indices_)
+        # Besides the block and the final assignment only an assignment for each start, by which they are compared.
+        assert three.n_distances_ == one.n_distances_ + 3 * len(X) * 30
+
+    def test_given_medoids_are_one_start(self):
+        with pytest.raises(ValueError, match="n_init=2"):
+            fit(init=np.arange(30), n_init=2)
+        with pytest.raises(ValueError, match="n_init=0"):
+            fit(n_init=0)
