@@ -31,7 +31,7 @@ def simd_level(request, restored_simd_level):
 @pytest.fixture
 def smallest_tiles(monkeypatch):
     """Cut everything into the smallest tiles there are, one chunk of the swap search each."""
-    for name in ("NATIVE_TILE_WORK", "SCIPY_TILE_WORK", "TILE_ENTRIES"):
+    for name in ("NATIVE_TILE_WORK", "SCIPY_TILE_WORK", "TILE_ENTRIES", "COMPARED_TILE_ENTRIES"):
         monkeypatch.setattr(_tiles, name, 1)
 
 

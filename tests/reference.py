@@ -6,6 +6,7 @@ nothing of the package is imported.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -243,3 +244,29 @@ def nearest_medoids(X, medoids, metric):
 def inertia(X, medoids, metric):
     """Return the sum over all rows of the distance to the nearest medoid."""
     return float(nearest_medoids(X, medoids, metric)[1].sum())
+
+
+@functools.cache
+def levenshtein(a, b):
+    """Return the smallest number of characters to insert, delete and replace that make a into b."""
+    if not a or not b:
+        return len(a) + len(b)
+    replaced = levenshtein(a[1:], b[1:]) + (a[0] != b[0])
+    return min(replaced, 1 + levenshtein(a[1:], b), 1 + levenshtein(a, b[1:])) if a[0] != b[0] else replaced
+
+
+def dissimilarities(candidates, points, function):
+    """Return function(candidate, point) for all pairs."""
+    return np.array([[function(candidate, point) for point in points] for candidate in candidates], np.float64)
+
+
+def medoid_of(block):
+    """Return the row of a square matrix with the smallest sum, the first of equal ones, and the sum."""
+    sums = np.asarray(block, np.float64).sum(axis=1)
+    return int(np.argmin(sums)), float(sums.min())
+
+
+def medoid_silhouette(block):
+    """Return the mean over the columns of 1 - nearest / second nearest row; 1 for a column at distance 0."""
+    nearest, second = np.sort(np.asarray(block, np.float64), axis=0)[:2]
+    return float(np.mean([1.0 if d1 == 0 else 1 - d1 / d2 for d1, d2 in zip(nearest, second, strict=True)]))

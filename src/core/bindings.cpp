@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "custom.hpp"
 #include "distance.hpp"
 #include "gower.hpp"
 #include "sparse.hpp"
@@ -173,6 +174,26 @@ void row_sums(Block<const float> block, Array<double> weights, ArrayOut<double> 
     weighted_row_sums(view_of(block), weights.data(), sums.data(), n_threads);
 }
 
+// capsule  IN  of a scipy.LowLevelCallable: the function, and as its context what is to be passed with every call
+void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
+    void* function = capsule.data(capsule.name());
+    require(function != nullptr, "the capsule holds no function");
+    if (takes_data)
+        new (self) CustomMetric(reinterpret_cast<CustomMetric::FunctionWithData>(function),
+                                PyCapsule_GetContext(capsule.ptr()));
+    else
+        new (self) CustomMetric(reinterpret_cast<CustomMetric::Function>(function));
+}
+
+void fill_custom(const CustomMetric& self, Matrix<double> rows, Matrix<double> columns, bool rows_first,
+                 nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int n_threads) {
+    require(rows.shape(1) == columns.shape(1), "rows and columns must have the same number of features");
+    require(out.shape(0) == rows.shape(0) && out.shape(1) == columns.shape(0), "out must be rows x columns");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    self.fill(rows.data(), rows.shape(0), columns.data(), columns.shape(0), rows.shape(1), rows_first, out.data(),
+              n_threads);
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -202,6 +223,11 @@ NB_MODULE(_core, module) {
              "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill_sparse<double>, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
              "out"_a.noconvert(), "n_threads"_a, release());
+
+    nb::class_<CustomMetric>(module, "CustomMetric", "A dissimilarity that the user compiled.")
+        .def("__init__", init_custom, "capsule"_a, "takes_data"_a)
+        .def("fill", fill_custom, "rows"_a.noconvert(), "columns"_a.noconvert(), "rows_first"_a, "out"_a.noconvert(),
+             "n_threads"_a, release());
 
     nb::class_<SwapSearch>(module, "SwapSearch", "Eager swap search over a block that is shown tile by tile.")
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),

@@ -12,6 +12,7 @@ from onebatchpam._assign import Assignment, assign
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import initial_medoids
+from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
 from onebatchpam._validation import check_integer
@@ -94,7 +95,7 @@ class Alternate(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         init: str | ArrayLike = "random",
         max_iter: int = 100,

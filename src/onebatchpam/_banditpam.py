@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space, VectorSpace
 from onebatchpam._init import other_rows, random_medoids
-from onebatchpam._metrics import NativeMetric
+from onebatchpam._metrics import MetricLike, NativeMetric
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
 from onebatchpam._swap import search_swaps
@@ -96,7 +96,7 @@ class BanditPAM(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         max_iter: int = 100,
         n_jobs: int | None = None,
@@ -157,7 +157,7 @@ def import_package() -> Any:
     return banditpam
 
 
-def check_space(space: Space, metric: str) -> tuple[VectorSpace, str]:
+def check_space(space: Space, metric: MetricLike) -> tuple[VectorSpace, str]:
     """Return the space with the name of its metric, if the package knows it."""
     if isinstance(space, VectorSpace) and issparse(space.X):
         raise ValueError("X is sparse, which the package banditpam does not support: use OneBatchPAM, or X.toarray()")

@@ -12,6 +12,7 @@ from onebatchpam._assign import Assignment, nearest_medoids
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import other_rows, random_medoids
+from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
 from onebatchpam._swap import SwapResult, search_swaps
@@ -105,7 +106,7 @@ class FasterCLARA(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         n_samplings: int = 5,
         sample_size: str | int = "auto",

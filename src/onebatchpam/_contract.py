@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam._assign import Assignment, assign, nearest_medoids
-from onebatchpam._distances import MatrixColumns, MatrixSpace, Space, VectorSpace
-from onebatchpam._metrics import ALIASES, SPARSE_METRICS, resolve_metric
+from onebatchpam._distances import MatrixColumns, Space, VectorSpace, open_space
+from onebatchpam._metrics import ALIASES, SPARSE_METRICS, MetricLike, compares_text
+from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
-from onebatchpam._validation import check_integer, check_matrix, check_n_clusters, check_square, resolve_n_jobs
+from onebatchpam._validation import check_integer, check_matrix, check_n_clusters, resolve_n_jobs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,7 +31,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     """
 
     n_clusters: int
-    metric: str
+    metric: MetricLike
     metric_params: dict[str, Any] | None
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
@@ -45,7 +45,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         X : array-like or sparse matrix of shape (n, n_features)
             Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
             With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
-            memory-mapped: only the columns of the batch and the rows of medoids are read and copied.
+            memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
+            of text n strings; with a callable also a list of n objects of any kind.
         y : ignored
             For the conventions of scikit-learn.
         """
@@ -79,17 +80,15 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _open_space(self, X: ArrayLike, n_jobs: int) -> Space:
         """Check training data."""
-        if isinstance(self.metric, str) and self.metric == "precomputed":
-            if self.metric_params:
-                raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={self.metric_params!r}")
-            return MatrixSpace(check_square(check_matrix(X, "X", estimator=self)))
-        metric = resolve_metric(self.metric, self.metric_params, sparse=issparse(X))
-        rows = metric.check(X, "X", estimator=self)
-        return VectorSpace(rows, metric.fitted(rows), n_jobs)
+        return open_space(X, self.metric, self.metric_params, n_jobs, estimator=self)
 
     def _remember_input(self, X: ArrayLike, space: Space) -> None:
         """Set what `predict` needs of the input: number and names of features, and the metric as fitted."""
-        validate_data(self, X, skip_check_array=True)
+        if isinstance(space, VectorSpace) and not has_features(space.X):
+            for name in {"n_features_in_", "feature_names_in_"} & vars(self).keys():
+                delattr(self, name)  # from an earlier fit to rows
+        else:
+            validate_data(self, X, skip_check_array=True)
         self._metric = space.metric if isinstance(space, VectorSpace) else None
 
     def _columns(self, X: ArrayLike) -> Columns:
@@ -97,11 +96,12 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         check_is_fitted(self)
         check = check_matrix if self._metric is None else self._metric.check
         rows = check(X, "X", estimator=self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if has_features(rows):
+            validate_data(self, X, reset=False, skip_check_array=True)
         if self._metric is None:
             return MatrixColumns(rows, self.medoid_indices_)
         medoids = self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self)
-        return self._metric.to(medoids, rows, resolve_n_jobs(self.n_jobs))
+        return self._metric.to_medoids(medoids, rows, resolve_n_jobs(self.n_jobs))
 
     def _assign_new(self, X: ArrayLike) -> Assignment:
         return nearest_medoids(self._columns(X), Stages())
@@ -158,8 +158,11 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         tags = super().__sklearn_tags__()
         metric = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else None
         tags.input_tags.pairwise = metric == "precomputed"
-        tags.input_tags.allow_nan = metric in ("nan_euclidean", "gower")
+        # What NaN means to a function of the user's own is for that function to say.
+        tags.input_tags.allow_nan = metric in (None, "nan_euclidean", "gower")
         tags.input_tags.categorical = metric == "gower"
         tags.input_tags.sparse = metric in SPARSE_METRICS
+        tags.input_tags.string = compares_text(metric)
+        tags.input_tags.two_d_array = not tags.input_tags.string
         tags.transformer_tags.preserves_dtype = ["float32"] if metric == "gower" else ["float64", "float32"]
         return tags

@@ -6,6 +6,7 @@ from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
+from typing_extensions import CapsuleType
 
 SWEEP_CHUNK: int = 256
 
@@ -101,6 +102,19 @@ class SparseColumns:
         features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+
+class CustomMetric:
+    """A dissimilarity that the user compiled."""
+
+    def __init__(self, capsule: CapsuleType, takes_data: bool) -> None: ...
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        rows_first: bool,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
         n_threads: int,
     ) -> None: ...
 

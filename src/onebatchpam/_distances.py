@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from onebatchpam import _tiles
-from onebatchpam._metrics import Metric, Rows, compute_dtype, output_dtype, resolve_metric
+from onebatchpam._metrics import Metric, MetricLike, Rows, compute_dtype, output_dtype, resolve_metric
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Columns, fill_all
-from onebatchpam._validation import resolve_n_jobs
+from onebatchpam._tiles import Columns, PairError, fill_all
+from onebatchpam._validation import check_matrix, check_square, resolve_n_jobs
 
 Indices = NDArray[np.int64]
 
@@ -32,11 +32,11 @@ class Space(ABC):
 
     def to_points(self, points: Indices, candidates: Indices | None = None) -> Columns:
         """Return d(candidate, point): a row for each candidate, which are all rows unless given."""
-        return _CountedColumns(self._candidate_rows(points, candidates), self)
+        return _CountedColumns(self._candidate_rows(points, candidates), self, candidates, points)
 
     def to_medoids(self, medoids: Indices, points: Indices | None = None) -> Columns:
         """Return d(medoid, point): a row for each point, which are all rows unless given."""
-        return _CountedColumns(self._point_rows(medoids, points), self)
+        return _CountedColumns(self._point_rows(medoids, points), self, points, medoids)
 
     @abstractmethod
     def _candidate_rows(self, columns: Indices, rows: Indices | None) -> Columns: ...
@@ -50,15 +50,29 @@ class Space(ABC):
 
 
 class _CountedColumns(Columns):
-    """Columns whose dissimilarities are counted as they are computed."""
+    """Columns whose dissimilarities are counted as they are computed, and which know their rows by number."""
 
-    def __init__(self, columns: Columns, space: Space) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        space: Space,
+        row_numbers: Indices | None = None,
+        column_numbers: Indices | None = None,
+    ) -> None:
         self.n_rows, self.n_columns = columns.n_rows, columns.n_columns
         self.dtype, self.tile_rows = columns.dtype, columns.tile_rows
         self._columns, self._space = columns, space
+        self._row_numbers, self._column_numbers = row_numbers, column_numbers
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        self._columns.fill(rows, out)
+        try:
+            self._columns.fill(rows, out)
+        except PairError as error:
+            if self._column_numbers is None:
+                raise  # points that are no rows have no number
+            row = error.row if self._row_numbers is None else self._row_numbers[error.row]
+            column = self._column_numbers[error.column]
+            raise ValueError(error.describe(f"X[{row}]", f"X[{column}]")) from error.__cause__
         self._space.n_distances += out.size
 
 
@@ -71,11 +85,14 @@ class _ChosenRows(Columns):
         self._compare, self._X, self._indices = compare, X, indices
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        self._compare(self._X[self._indices[rows]]).fill(slice(0, len(out)), out)
+        try:
+            self._compare(self._X[self._indices[rows]]).fill(slice(0, len(out)), out)
+        except PairError as error:
+            raise error.moved(rows.start) from error.__cause__
 
 
 class VectorSpace(Space):
-    """Rows of features with a metric, for which d(a, b) = d(b, a)."""
+    """Rows of features, or objects without, and a metric."""
 
     def __init__(self, X: Rows, metric: Metric, n_jobs: int) -> None:
         super().__init__()
@@ -85,14 +102,18 @@ class VectorSpace(Space):
         self._n_jobs = n_jobs
 
     def _candidate_rows(self, columns: Indices, rows: Indices | None) -> Columns:
+        return self._compare(self.metric.to, columns, rows)
+
+    def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns:
+        return self._compare(self.metric.to_medoids, columns, rows)
+
+    def _compare(self, to: Callable[[Rows, Rows, int], Columns], columns: Indices, rows: Indices | None) -> Columns:
         points = self.X[columns]
 
         def compare(X: Rows) -> Columns:
-            return self.metric.to(points, X, self._n_jobs)
+            return to(points, X, self._n_jobs)
 
         return compare(self.X) if rows is None else _ChosenRows(compare, self.X, rows)
-
-    _point_rows = _candidate_rows
 
     def rows(self, indices: Indices) -> Any:
         return self.metric.as_given(self.X[indices])
@@ -151,10 +172,23 @@ class MatrixColumns(Columns):
         )
 
 
+def open_space(
+    X: ArrayLike, metric: MetricLike, metric_params: Mapping[str, Any] | None, n_jobs: int, estimator: object = None
+) -> Space:
+    """Check a data set, and make it ready to be compared."""
+    if isinstance(metric, str) and metric == "precomputed":
+        if metric_params:
+            raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={metric_params!r}")
+        return MatrixSpace(check_square(check_matrix(X, "X", estimator=estimator)))
+    resolved = resolve_metric(metric, metric_params, sparse=issparse(X))
+    rows = resolved.check(X, "X", estimator=estimator)
+    return VectorSpace(rows, resolved.fitted(rows), n_jobs)
+
+
 def distance_block(
     X: ArrayLike,
     Y: ArrayLike,
-    metric: str = "euclidean",
+    metric: MetricLike = "euclidean",
     *,
     metric_params: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -164,14 +198,13 @@ def distance_block(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n_features)
+    X : array-like or sparse matrix of shape (n, n_features), or n strings or objects
         Rows of the block. Bytes (uint8) are compared as bytes, other small integers and float32 in float32, all
         others in float64; only a tile at a time is converted.
-    Y : array-like or sparse matrix of shape (m, n_features)
+    Y : array-like or sparse matrix of shape (m, n_features), or m strings or objects
         Columns of the block.
-    metric : str, default="euclidean"
-        ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` run in native code;
-        every other name of scipy and scikit-learn is computed by them; ``"gower"`` compares rows of tables.
+    metric : str or callable, default="euclidean"
+        As in `OneBatchPAM`, but for ``"precomputed"``. The rows of X are its first argument, those of Y its second.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. The variances of ``"seuclidean"``
         and the covariance of ``"mahalanobis"`` are those of X unless given here; the ranges of ``"gower"`` are those
@@ -197,7 +230,7 @@ def distance_block(
     rows = resolved.check(X, "X")
     fitted = resolved.fitted(rows)
     points = fitted.check(Y, "Y")
-    if rows.shape[1] != points.shape[1]:
+    if rows.shape[1:] != points.shape[1:]:
         raise ValueError(f"X has {rows.shape[1]} features and Y has {points.shape[1]}: expected the same number")
     columns = fitted.to(points, rows, resolve_n_jobs(n_jobs))
     shape = columns.n_rows, columns.n_columns

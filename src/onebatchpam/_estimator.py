@@ -11,6 +11,7 @@ from onebatchpam._block import sample_block
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import check_n_init, initial_medoids
+from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._refine import Refinement, resolve_rounds
 from onebatchpam._result import Selection, best_of
@@ -30,13 +31,19 @@ class OneBatchPAM(MedoidEstimator):
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
-    metric : str, default="euclidean"
+    metric : str or callable, default="euclidean"
         ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` (also ``"l1"``,
         ``"cityblock"``, ``"l2"``) run in native code; every other name of scipy and scikit-learn is computed by
         them; ``"gower"`` compares the rows of a table with numbers, categories and missing values, a pandas or polars
         frame or an array; sparse matrices go with ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"cosine"`` and
         ``"jaccard"``; ``"precomputed"`` takes a square matrix whose entry (i, j) is the dissimilarity of
         candidate i and point j.
+
+        ``"levenshtein"``, ``"damerau_levenshtein"``, ``"osa"``, ``"indel"``, ``"lcsseq"``, ``"jaro"``,
+        ``"jaro_winkler"`` and ``"hamming"`` compare strings, with the extra ``text``.
+
+        A function of your own, f(a, b) of two rows or objects or F(A, B) of two blocks, gets the candidate first and
+        the point second; see `pair_metric`, `block_metric` and, for compiled functions, `native_metric`.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``; for ``"gower"`` the ``"weights"`` and
         the ``"kinds"`` of some columns, as ``{"kinds": {"grade": "ordinal"}}``.
@@ -85,9 +92,9 @@ class OneBatchPAM(MedoidEstimator):
     ----------
     medoid_indices_ : ndarray of shape (k,)
         Rows that are medoids.
-    cluster_centers_ : ndarray of shape (k, n_features), frame, sparse matrix or None
-        The medoids themselves: rows of the frame with ``metric="gower"``, a sparse matrix if X is one, None with
-        ``metric="precomputed"``.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves: rows of the frame with ``metric="gower"``, a sparse matrix if X is one, strings and
+        other objects as they are, None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1; the same as ``predict(X)``, or ``predict(X.T)`` if X is an asymmetric
         precomputed matrix.
@@ -110,7 +117,7 @@ class OneBatchPAM(MedoidEstimator):
     fit_seconds_ : dict
         Seconds that each stage took.
     n_features_in_ : int
-        Number of features.
+        Number of features; strings and other objects have none.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, when X has names that are all strings.
 
@@ -132,7 +139,7 @@ class OneBatchPAM(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         batch_size: str | int = "auto",
         variant: str = "progressive",

@@ -13,6 +13,7 @@ from onebatchpam import _tiles
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import MatrixSpace, Space
 from onebatchpam._init import initial_medoids
+from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
 from onebatchpam._swap import search_swaps
@@ -98,7 +99,7 @@ class FasterPAM(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         init: str | ArrayLike = "random",
         max_iter: int = 100,

@@ -1,15 +1,15 @@
 """Which dissimilarity: `resolve_metric` looks a name up in one table.
 
 What it returns knows how to compare rows with a fixed set of points (`Metric.to`). The native kernels serve five
-metrics, scipy and scikit-learn others; mixed tables and sparse rows have files of their own. Nothing outside this
-module asks which.
+metrics, scipy and scikit-learn others; mixed tables, sparse rows, text and functions of the user's own have files of
+their own. Nothing outside this module asks which.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core, _tiles
+from onebatchpam._objects import are_strings
 from onebatchpam._tiles import Columns
 from onebatchpam._validation import check_rows
 
@@ -37,6 +38,7 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
+MetricLike = str | Callable[..., Any] | Any  # Any: a pointer to a compiled function
 # What a metric compares: something with a shape and a type of which a slice gives a tile. An array of indices chooses
 # rows of it.
 Rows = Any
@@ -49,6 +51,8 @@ class Metric(ABC):
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
         """Return X as rows that this metric can compare."""
+        if are_strings(X):
+            raise ValueError(f"{name} holds strings: expected rows of numbers, or a metric of text like 'levenshtein'")
         return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
 
     def fitted(self, X: Rows) -> Metric:
@@ -57,7 +61,11 @@ class Metric(ABC):
 
     @abstractmethod
     def to(self, points: Rows, X: Rows, n_jobs: int) -> Columns:
-        """Compare the rows of X with these points."""
+        """Compare the rows of X, as candidates, with these points: d(row, point)."""
+
+    def to_medoids(self, medoids: Rows, X: Rows, n_jobs: int) -> Columns:
+        """Compare these medoids with the rows of X, as points: d(medoid, row), a row for each row of X."""
+        return self.to(medoids, X, n_jobs)
 
     def as_given(self, rows: Rows) -> Any:
         """Return rows in the form in which users see them; `check` of it gives the rows again."""
@@ -228,10 +236,29 @@ def _sparse(name: str, params: Mapping[str, Any] | None) -> Metric:
     return SparseMetric(name)
 
 
-def resolve_metric(name: str, params: Mapping[str, Any] | None = None, *, sparse: bool = False) -> Metric:
-    """Look up a metric by name, for rows that are sparse matrices or not."""
-    if not isinstance(name, str) or name not in METRIC_NAMES:
-        raise ValueError(f"metric={name!r} is not known: expected 'precomputed' or one of {sorted(METRIC_NAMES)}")
+def compares_text(metric: MetricLike) -> bool:
+    """Say whether this metric is one of strings only."""
+    from onebatchpam._text import TEXT_METRICS
+
+    return isinstance(metric, str) and metric in TEXT_METRICS and metric != "hamming"
+
+
+def resolve_metric(name: MetricLike, params: Mapping[str, Any] | None = None, *, sparse: bool = False) -> Metric:
+    """Look up a metric by name, or take a function as one; for rows that are sparse matrices or not."""
+    from onebatchpam._callables import resolve_function  # these build on this module
+    from onebatchpam._native_metric import is_compiled, resolve_compiled
+    from onebatchpam._text import TEXT_METRICS, HammingMetric, TextMetric
+
+    params = dict(params or {})
+    if is_compiled(name):
+        return resolve_compiled(name, params)
+    if callable(name):
+        return resolve_function(name, params)
+    if not isinstance(name, str) or name not in (*METRIC_NAMES, *TEXT_METRICS):
+        raise ValueError(
+            f"metric={name!r} is not known: expected a function, 'precomputed' or one of "
+            f"{sorted({*METRIC_NAMES, *TEXT_METRICS})}"
+        )
     canonical = ALIASES.get(name, name)
     if sparse:
         return _sparse(canonical, params)
@@ -239,8 +266,12 @@ def resolve_metric(name: str, params: Mapping[str, Any] | None = None, *, sparse
         return _gower(params)
     if canonical in NATIVE_METRICS:
         if params:
-            raise ValueError(f"metric={name!r} takes no parameters, got metric_params={dict(params)!r}")
+            raise ValueError(f"metric={name!r} takes no parameters, got metric_params={params!r}")
         return NativeMetric(canonical)
+    if canonical == "hamming":
+        return HammingMetric(TextMetric(canonical, params), LibraryMetric(canonical, params=params))
+    if canonical in TEXT_METRICS:
+        return TextMetric(canonical, params)
     if canonical in SCIPY_METRICS:
-        return LibraryMetric(canonical, "scipy", params=dict(params or {}))
-    return LibraryMetric(canonical, "scikit-learn", allows_nan=canonical == "nan_euclidean", params=dict(params or {}))
+        return LibraryMetric(canonical, "scipy", params=params)
+    return LibraryMetric(canonical, "scikit-learn", allows_nan=canonical == "nan_euclidean", params=params)

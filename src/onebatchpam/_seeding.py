@@ -9,6 +9,7 @@ import numpy as np
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import CHAIN_LENGTH, N_PROPOSALS, kmc2, kmeans_plus_plus, ls_kmeans_plus_plus
+from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
 from onebatchpam._validation import check_integer, check_not_negative
@@ -73,7 +74,7 @@ class RandomMedoids(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -161,7 +162,7 @@ class KMeansPlusPlus(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         power: float = 1.0,
         n_jobs: int | None = None,
@@ -255,7 +256,7 @@ class LSKMeansPlusPlus(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         n_swaps: int = N_PROPOSALS,
         power: float = 1.0,
@@ -351,7 +352,7 @@ class KMC2(MedoidEstimator):
         self,
         n_clusters: int = 8,
         *,
-        metric: str = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
         chain_length: int = CHAIN_LENGTH,
         power: float = 1.0,

@@ -18,6 +18,10 @@ from onebatchpam._progress import Stages
 NATIVE_TILE_WORK = 4_000_000_000
 SCIPY_TILE_WORK = 100_000_000
 TILE_ENTRIES = 2_000_000
+# A comparison by a Python function may take long: small tiles show progress.
+COMPARED_TILE_ENTRIES = 200_000
+# A function of two blocks is given as many rows as make this many numbers, were it to compare every feature at once.
+BLOCK_FUNCTION_ENTRIES = 10_000_000
 
 
 def tile_bounds(n: int, tile_rows: int) -> Iterator[slice]:
@@ -41,6 +45,28 @@ class Columns(ABC):
     def tiles(self) -> Iterator[slice]:
         """Return the ranges in which to fill all rows."""
         return tile_bounds(self.n_rows, self.tile_rows)
+
+
+class PairError(ValueError):
+    """What is wrong with one dissimilarity: of this row and this column, in the order in which they are compared."""
+
+    def __init__(self, metric: str, problem: str, row: int, column: int, rows_first: bool = True) -> None:
+        super().__init__(metric, problem, row, column, rows_first)
+        self.metric, self.problem, self.rows_first = metric, problem, rows_first
+        self.row, self.column = row, column
+
+    def moved(self, rows: int, columns: int = 0, rows_first: bool | None = None) -> PairError:
+        """Return the same error in a block that begins that many rows and columns earlier."""
+        order = self.rows_first if rows_first is None else rows_first
+        return PairError(self.metric, self.problem, self.row + rows, self.column + columns, order)
+
+    def describe(self, row: str, column: str) -> str:
+        """Say it with the names under which the user knows the row and the column."""
+        pair = (row, column) if self.rows_first else (column, row)
+        return f"{self.metric}({', '.join(pair)}) {self.problem}"
+
+    def __str__(self) -> str:
+        return self.describe(f"X[{self.row}]", f"Y[{self.column}]" if self.rows_first else f"medoid {self.column}")
 
 
 def fill_all(

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "custom.hpp"
 #include "distance.hpp"
 #include "gower.hpp"
 #include "parallel.hpp"
@@ -253,10 +254,33 @@ void test_team() {
     check(after == 10, "a team works on after an exception", "-");
 }
 
+void test_custom_metric() {
+    const std::size_t n_rows = 7, n_columns = 150;
+    std::vector<double> rows(n_rows), columns(n_columns), out(n_rows * n_columns);
+    for (std::size_t i = 0; i < n_rows; ++i) rows[i] = static_cast<double>(i);
+    for (std::size_t j = 0; j < n_columns; ++j) columns[j] = static_cast<double>(1000 * j);
+    double factor = 3;
+    const CustomMetric metric(
+        [](const double* a, const double* b, std::ptrdiff_t n, void* data) {
+            return *a + *static_cast<const double*>(data) * *b + static_cast<double>(n);
+        },
+        &factor);
+    for (const bool rows_first : {true, false}) {
+        metric.fill(rows.data(), n_rows, columns.data(), n_columns, 1, rows_first, out.data(), 3);
+        bool right = true;
+        for (std::size_t i = 0; i < n_rows; ++i)
+            for (std::size_t j = 0; j < n_columns; ++j)
+                right &=
+                    out[i * n_columns + j] == (rows_first ? rows[i] + 3 * columns[j] : columns[j] + 3 * rows[i]) + 1;
+        check(right, "a compiled metric gets its arguments in order", "-");
+    }
+}
+
 }  // namespace
 
 int main() {
     test_team();
+    test_custom_metric();
     test_sparse();
     for (const Kernels* level : available_kernels()) {
         check(force_kernels(level->name), "an available level can be chosen", level->name);

@@ -1,0 +1,23 @@
+"""How many medoids: several k on one block, by the medoid silhouette and by the elbow of the inertia."""
+
+from __future__ import annotations
+
+from sklearn.datasets import load_digits, make_blobs
+
+from onebatchpam import OneBatchPAM, medoid_silhouette, select_k
+
+X, _ = make_blobs(10_000, n_features=5, centers=7, random_state=3)
+selection = select_k(X, range(2, 13), OneBatchPAM(n_jobs=-1, random_state=0))
+print("seven groups:")
+print(selection)  # selection.plot() draws it
+
+# Real data are rarely as clear; then the criteria differ, and it says so.
+digits = load_digits().data
+selection = select_k(digits, range(2, 21, 2), OneBatchPAM(metric="manhattan", random_state=0))
+print("\nhandwritten digits:")
+print(selection)
+
+k = selection.suggested_k
+medoids = selection.medoids[selection.k.tolist().index(k)]
+model = OneBatchPAM(k, metric="manhattan", init=medoids, random_state=0).fit(digits)
+print(f"\nfitted with k = {k}: inertia {model.inertia_:.6g}, silhouette {medoid_silhouette(digits, model):.4f}")

@@ -1,0 +1,149 @@
+"""What functions of one's own may do wrong: reported with the pair, and nothing is left half fitted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from onebatchpam import OneBatchPAM, block_metric, distance_block, pair_metric
+
+ROWS = np.random.RandomState(0).rand(10, 3)
+
+
+def manhattan(a, b):
+    return np.abs(a - b).sum()
+
+
+def manhattan_block(A, B):
+    return np.abs(A[:, None] - B[None]).sum(axis=-1)
+
+
+def divide(A, B):
+    return 1 / 0
+
+
+def assert_refused(message, function, X=ROWS, **parameters):
+    model = OneBatchPAM(2, metric=function, batch_size=5, random_state=0, **{"variant": "nniw", **parameters})
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message) as caught:
+        model.fit(X)
+    assert vars(model) == before
+    return caught.value
+
+
+@pytest.mark.parametrize("value", [np.nan, -1.0, np.inf, -np.inf])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_value(value, n_jobs):
+    bad = ROWS[7]
+
+    def distance(a, b):
+        return value if a is not b and (a == bad).all() else manhattan(a, b)
+
+    error = assert_refused(rf"distance\(X\[7\], X\[\d\]\) is {value}: expected a finite", distance)
+    assert "not negative" in str(error)
+    if n_jobs == 2:
+        assert_refused(r"distance\(X\[7\], X\[\d\]\)", distance, n_jobs=2)
+
+
+def test_the_pair_is_the_pair():
+    matrix = np.ones((10, 10))
+    matrix[3, 8] = np.nan
+    X = [(i,) for i in range(10)]
+
+    def look_up(a, b):
+        return matrix[a[0], b[0]]
+
+    model = OneBatchPAM(2, metric=pair_metric(look_up), batch_size=10, random_state=0)
+    with pytest.raises(ValueError, match=r"look_up\(X\[3\], X\[8\]\) is nan"):
+        model.fit(X)
+    block = block_metric(lambda A, B: np.array([[look_up(a, b) for b in B] for a in A]))
+    with pytest.raises(ValueError, match=r"<lambda>\(X\[3\], X\[8\]\) is nan"):
+        model.set_params(metric=block).fit(X)
+    with pytest.raises(ValueError, match=r"look_up\(X\[3\], Y\[1\]\) is nan"):
+        distance_block(X, X[7:9], pair_metric(look_up))
+    matrix[:] = 1 - np.eye(10)
+    model.set_params(metric=pair_metric(look_up), init=[3, 4]).fit(X)
+    matrix[model.medoid_indices_[1], 5] = -1
+    with pytest.raises(ValueError, match=r"look_up\(medoid 1, X\[2\]\) is -1"):
+        model.predict([(3,), (4,), (5,)])
+
+
+def test_rounding_gets_advice():
+    assert_refused("clip it at 0", lambda a, b: manhattan(a, b) or -1e-17)
+
+
+def test_exception():
+    def distance(a, b):
+        if (a == ROWS[4]).all():
+            raise KeyError("four")
+        return manhattan(a, b)
+
+    error = assert_refused(r"distance\(X\[4\], X\[\d\]\) raised KeyError\('four'\)", distance)
+    assert isinstance(error.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([1.0, 2.0], r"is an array of shape \(2,\): expected a number"),
+        (np.ones(1), r"is an array of shape \(1,\)"),
+        (None, "is None of type NoneType: expected a number"),
+        ("near", "is 'near' of type str"),
+        (1j, "is 1j of type complex"),
+    ],
+)
+def test_no_number(value, message):
+    assert_refused(message, lambda a, b: value)
+
+
+def test_number_of_any_type():
+    for value in (1, True, np.float32(1), np.array(1.0), Fraction(1)):
+        assert distance_block(ROWS, ROWS, pair_metric(lambda a, b, value=value: value)).max() == 1
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (lambda A, B: np.ones((len(B), len(A))), r"shape \(5, 10\) .* expected numbers in shape \(10, 5\)"),
+        (lambda A, B: np.ones(len(A)), r"returned an array of shape \(10,\)"),
+        (lambda A, B: 1.0, r"returned an array of shape \(\)"),
+        (lambda A, B: np.full((len(A), len(B)), "x"), "type <U1"),
+    ],
+)
+def test_shape_of_a_block(block, message):
+    assert_refused(message, block_metric(block))
+
+
+def test_exception_for_a_block():
+    error = assert_refused("raised ZeroDivisionError.* for blocks of 10 and 5 rows", block_metric(divide))
+    assert isinstance(error.__cause__, ZeroDivisionError)
+
+
+def test_a_block_function_that_fails_the_trial():
+    assert_refused("tried on two blocks it raised ZeroDivisionError", divide)
+
+
+def test_lists_for_a_function_of_arrays():
+    assert_refused("for rows of numbers pass a two-dimensional array", manhattan, X=ROWS.tolist())
+
+
+def test_keyboard_interrupt_is_not_caught():
+    def interrupted(a, b):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        OneBatchPAM(2, metric=pair_metric(interrupted)).fit(ROWS)
+
+
+def test_objects_have_no_mean():
+    assert_refused("needs the mean", lambda a, b: 1.0, X=list("abcdefgh"), variant="lwcs")
+
+
+def test_rows_have_one(blobs):
+    OneBatchPAM(2, metric=manhattan_block, batch_size=50, variant="lwcs", random_state=0).fit(blobs)
+
+
+def test_no_metric_at_all():
+    assert_refused("metric=3 is not known: expected a function", 3)
