@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 import reference
 
 # The reference computes 1 - cos, which for parallel rows is a rounding error instead of zero.
 ROUNDING = {"cosine": 1e-14}
+
+
+# Two of scikit-learn's checks take fewer distinct rows than the eight clusters of a default model.
+pass_over_few_rows = pytest.mark.filterwarnings("ignore:found 4 distinct clusters")
+
+
+def every_check(estimators, **options):
+    """Parametrize by scikit-learn's checks of these estimators."""
+    parametrize = parametrize_with_checks(estimators, **options)
+    return lambda test: pass_over_few_rows(parametrize(test))
+
+
+def every_check_but_equivalence(estimators):
+    """Parametrize by all checks but one, for estimators whose start or batch is drawn even if the data are tiny.
+
+    A draw of rows with weights equals a draw of repeated rows on average only.
+    """
+    pairs = [
+        (estimator, check)
+        for estimator in estimators
+        for estimator, check in estimator_checks_generator(estimator)
+        if "check_sample_weight_equivalence" not in str(check)
+    ]
+    ids = [f"{estimator}-{check.func.__name__}".replace(" ", "").replace("\n", "") for estimator, check in pairs]
+    return lambda test: pass_over_few_rows(pytest.mark.parametrize(("estimator", "check"), pairs, ids=ids)(test))
 
 
 def assert_contract(model, X, rtol=1e-9):

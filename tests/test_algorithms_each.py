@@ -47,7 +47,7 @@ class TestFasterPAM:
     @pytest.mark.parametrize(("n", "k"), [(40, 2), (300, 6), (600, 3)])
     def test_reference(self, n, k, seed):
         X = whole_numbers(n, seed=seed)
-        model = FasterPAM(k, metric="manhattan", random_state=seed).fit(X)
+        model = FasterPAM(k, metric="manhattan", init="random", random_state=seed).fit(X)
         start = random_medoids(n, k, np.random.RandomState(seed))
         expected = reference.swap_search(square(X), start, tol=1e-6, chunk=_core.SWEEP_CHUNK)
         np.testing.assert_array_equal(model.medoid_indices_, expected.medoids)
@@ -141,11 +141,11 @@ class TestFasterCLARA:
             return starts[-1]
 
         def sample(*arguments):
-            monkeypatch.setattr(_clara, "random_medoids", draw_start)
-            samples.append(draw_sample(*arguments))
-            monkeypatch.setattr(_clara, "random_medoids", start)
-            return samples[-1]
+            drawn = draw_sample(*arguments)
+            samples.append(drawn.indices)
+            return drawn
 
+        monkeypatch.setattr(_clara, "random_medoids", start)
         monkeypatch.setattr(_clara, "draw_sample", sample)
         return samples, starts
 

@@ -90,7 +90,8 @@ def test_examples_run_and_modules_are_documented(name):
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(onebatchpam.__all__) - {"ClusterMedoids", "KSelection", "SwapResult", "__version__"})
+    "name",
+    sorted(set(onebatchpam.__all__) - {"ClusterMedoids", "DistinctRows", "KSelection", "SwapResult", "__version__"}),
 )
 def test_public_functions_have_examples(name):
     found = doctest.DocTestFinder(recurse=False).find(getattr(onebatchpam, name))

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference
+from contract import every_check
 from onebatchpam import OneBatchPAM, _core, distance_block
 from onebatchpam._metrics import resolve_metric
 from onebatchpam._sampling import VARIANTS
@@ -188,7 +188,7 @@ class TestNewRows:
 
 
 @pytest.mark.filterwarnings("ignore:found . distinct clusters")  # of the few categories that the checks draw
-@parametrize_with_checks([OneBatchPAM(metric="gower")])
+@every_check([OneBatchPAM(metric="gower")])
 def test_estimator_checks(estimator, check):
     check(estimator)
 

@@ -74,7 +74,7 @@ def test_block_weights_and_count():
 def test_far_rows_are_drawn_in_proportion(rng):
     distances = np.array([0, 1, 2, 3, 4], dtype=np.float32)
     batch = Batch.unweighted(np.array([0]))
-    drawn = np.array([extend_batch(batch, 1, distances, rng).indices[1] for _ in range(4000)])
+    drawn = np.array([extend_batch(batch, 1, distances, np.ones(5), rng).indices[1] for _ in range(4000)])
     assert chisquare(np.bincount(drawn, minlength=5)[1:], 4000 * np.array([0.1, 0.2, 0.3, 0.4])).pvalue > 1e-3
 
 

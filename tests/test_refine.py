@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 import reference
 from onebatchpam import OneBatchPAM, _refine
 from onebatchpam._refine import best_by_cluster, smallest_of_each
-from onebatchpam._sampling import VARIANTS
+from onebatchpam._sampling import VARIANTS, Batch
 
 # Enough rows and clusters that a batch of this size leaves something to refine.
 X, _ = make_blobs(2000, 4, centers=60, random_state=1)
@@ -118,7 +118,7 @@ def test_many_medoids_are_confirmed_on_a_sample():
 
 
 def test_a_sample_that_misleads_is_not_followed(monkeypatch):
-    monkeypatch.setattr(_refine.Refinement, "_confirming_points", lambda self, k: np.arange(k))
+    monkeypatch.setattr(_refine.Refinement, "_confirming_points", lambda self, k: Batch.unweighted(np.arange(k)))
     plain = fit(refine=0)
     np.testing.assert_array_equal(fit(refine=1).medoid_indices_, plain.medoid_indices_)
 
@@ -153,7 +153,7 @@ def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
     tried = np.zeros(300, dtype=bool)
     tried[medoids] = True
     chosen = best_by_cluster(
-        VectorSpace(rows, resolve_metric("manhattan"), 1), np.arange(300), nearest, second, tried, rng
+        VectorSpace(rows, resolve_metric("manhattan"), 1), Batch.unweighted(np.arange(300)), nearest, second, tried, rng
     )
     for slot in range(3):
         members = np.flatnonzero((nearest == slot) & ~tried)

@@ -6,6 +6,7 @@ from onebatchpam._callables import block_metric, pair_metric
 from onebatchpam._clara import FasterCLARA
 from onebatchpam._core import __version__
 from onebatchpam._distances import distance_block
+from onebatchpam._duplicates import DistinctRows, collapse_duplicates
 from onebatchpam._estimator import OneBatchPAM
 from onebatchpam._fasterpam import FasterPAM
 from onebatchpam._medoids_of import ClusterMedoids, medoids_of
@@ -21,6 +22,7 @@ __all__ = [
     "Alternate",
     "BanditPAM",
     "ClusterMedoids",
+    "DistinctRows",
     "FasterCLARA",
     "FasterPAM",
     "KMeansPlusPlus",
@@ -32,6 +34,7 @@ __all__ = [
     "__version__",
     "batch_size",
     "block_metric",
+    "collapse_duplicates",
     "distance_block",
     "medoid_silhouette",
     "medoids_of",

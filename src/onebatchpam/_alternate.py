@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core
 from onebatchpam._assign import Assignment, assign
-from onebatchpam._contract import MedoidEstimator
+from onebatchpam._build import build, most_central_first, starts_by_build
+from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
+from onebatchpam._fasterpam import square_block
 from onebatchpam._init import initial_medoids
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
@@ -19,7 +21,7 @@ from onebatchpam._validation import check_integer
 from onebatchpam._weights import BlockScan
 
 
-class Alternate(MedoidEstimator):
+class Alternate(WeightedMedoidEstimator):
     """k-medoids in the manner of k-means: assign all rows, move each medoid to the middle of its cluster, repeat.
 
     Each step is exact, but medoids never leave their clusters, so the objective stays far above that of swaps: 20 % in
@@ -40,10 +42,12 @@ class Alternate(MedoidEstimator):
         dissimilarity of candidate i and point j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
-    init : {"random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="random"
-        Medoids to start from; an array holds row indices. ``"random"`` draws each set with equal probability;
-        the other names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and `KMC2`, with their default
-        parameters.
+    init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
+        Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
+        equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and
+        `KMC2`, with their default parameters. ``"auto"`` is ``"random"``, but for at most 200 rows it is PAM's BUILD,
+        which chooses one medoid after the other: the result then depends neither on `random_state` nor on the order
+        of the rows.
     max_iter : int, default=100
         Largest number of passes; the last one is that in which no medoid moves.
     n_jobs : int, default=None
@@ -63,7 +67,7 @@ class Alternate(MedoidEstimator):
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Passes.
     n_swaps_ : int
@@ -97,7 +101,7 @@ class Alternate(MedoidEstimator):
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
-        init: str | ArrayLike = "random",
+        init: str | ArrayLike = "auto",
         max_iter: int = 100,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -115,7 +119,12 @@ class Alternate(MedoidEstimator):
     def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
 
-        medoids = initial_medoids(self.init, space, k, rng, stages)
+        if starts_by_build(self.init, space.n, space.n):
+            block = square_block(space, n_jobs, stages)
+            order = most_central_first(block, space.weights, n_jobs)
+            medoids = order[build(block[order], k, space.weights, n_jobs)]
+        else:
+            medoids = initial_medoids(self.init, space, k, rng, stages)
         medoids, assignment = assign(space, medoids, stages)
         n_moves = n_iter = 0
         converged = False
@@ -167,20 +176,22 @@ def middle_of(
     sums = sums_within(space, members, n_jobs)
     is_medoid = members == medoids[slot]
     # A medoid can belong to the cluster of another one, if it is nearer to that than to itself.
-    of_medoid = sums[is_medoid][0] if is_medoid.any() else assignment.distances[members].sum(dtype=np.float64)
+    of_medoid = (
+        sums[is_medoid][0] if is_medoid.any() else np.sum(assignment.distances[members] * space.weights[members])
+    )
     middle = np.argmin(sums)
     return members[middle] if sums[middle] < of_medoid else medoids[slot]
 
 
 def sums_within(space: Space, members: NDArray[np.int64], n_jobs: int) -> NDArray[np.float64]:
-    """Return for each of these rows the sum of its dissimilarities to all of them, tile by tile."""
+    """Return for each of these rows the weighted sum of its dissimilarities to all of them, tile by tile."""
     sums = np.empty(len(members))
-    ones = np.ones(len(members))
+    weights = space.weights[members]
     columns = space.to_points(members, members)
     scan = BlockScan(len(members), n_jobs)
     for rows in columns.tiles():
         tile = np.empty((rows.stop - rows.start, len(members)), np.float32)
         columns.fill(rows, tile)
         scan.see(tile, rows.start)
-        _core.weighted_row_sums(tile, ones, sums[rows], n_jobs)
+        _core.weighted_row_sums(tile, weights, sums[rows], n_jobs)
     return sums

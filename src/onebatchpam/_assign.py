@@ -20,14 +20,15 @@ class Assignment:
 
     labels: NDArray[np.int32]
     distances: NDArray[Any]
+    weights: NDArray[np.float64]
 
     @property
     def inertia(self) -> float:
         # Summed over all rows at once: the tiles they came in must not show in the last digits.
-        return float(np.sum(self.distances, dtype=np.float64))
+        return float(np.sum(self.distances * self.weights, dtype=np.float64))
 
 
-def nearest_medoids(columns: Columns, stages: Stages) -> Assignment:
+def nearest_medoids(columns: Columns, weights: NDArray[np.float64], stages: Stages) -> Assignment:
     """Assign all rows, tile by tile."""
     labels = np.empty(columns.n_rows, dtype=np.int32)
     distances = np.empty(columns.n_rows, dtype=columns.dtype)
@@ -39,7 +40,12 @@ def nearest_medoids(columns: Columns, stages: Stages) -> Assignment:
             distances[rows] = tile[np.arange(len(tile)), nearest]
             check_distances(distances[rows], rows.start)
             bar.update(len(tile))
-    return Assignment(labels, distances)
+    return Assignment(labels, distances, weights)
+
+
+def assign_all(space: Space, medoids: NDArray[np.int64], stages: Stages) -> Assignment:
+    """Assign all rows of the data to these medoids."""
+    return nearest_medoids(space.to_medoids(medoids), space.weights, stages)
 
 
 def assign(
@@ -47,11 +53,11 @@ def assign(
 ) -> tuple[NDArray[np.int64], Assignment]:
     """Assign all rows, unless that is done; a medoid that is a duplicate of another moves to a row that is not."""
     if assignment is None:
-        assignment = nearest_medoids(space.to_medoids(medoids), stages)
+        assignment = assign_all(space, medoids, stages)
     spread = spread_duplicates(space, medoids, assignment)
     if np.array_equal(spread, medoids):
         return medoids, assignment
-    return spread, nearest_medoids(space.to_medoids(spread), stages)
+    return spread, assign_all(space, spread, stages)
 
 
 def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assignment) -> NDArray[np.int64]:
@@ -60,7 +66,7 @@ def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assi
     A batch may not contain the rare rows that would have drawn the duplicate away during the search.
     """
     is_duplicate = (assignment.labels[medoids] != np.arange(len(medoids))) & (assignment.distances[medoids] == 0)
-    medoids, nearest = medoids.copy(), assignment.distances.copy()
+    medoids, nearest = medoids.copy(), np.where(space.weights > 0, assignment.distances, 0)
     for slot in np.flatnonzero(is_duplicate):
         farthest = int(np.argmax(nearest))
         if nearest[farthest] == 0:

@@ -11,10 +11,11 @@ from sklearn.utils import Tags
 
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space, VectorSpace
-from onebatchpam._init import other_rows, random_medoids
+from onebatchpam._init import random_medoids
 from onebatchpam._metrics import MetricLike, NativeMetric
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
+from onebatchpam._sampling import other_rows
 from onebatchpam._swap import search_swaps
 from onebatchpam._tiles import fill_all
 from onebatchpam._validation import check_integer

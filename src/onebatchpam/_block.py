@@ -23,7 +23,7 @@ def sample_block(
     fill_columns(space, batch, 0, block, scan, stages)
     for size in others:
         n_filled = len(batch.indices)
-        batch = extend_batch(batch, size, scan.distances, rng)
+        batch = extend_batch(batch, size, scan.distances, space.weights, rng)
         fill_columns(space, batch, n_filled, block, scan, stages)
     return batch, block, scan
 

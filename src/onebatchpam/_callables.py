@@ -100,7 +100,7 @@ class FunctionMetric(OrderedMetric):
         # In the type it has: a table may hold anything that the function can compare.
         return check_array(X, dtype=None, ensure_all_finite="allow-nan", input_name=name, estimator=estimator)
 
-    def fitted(self, X: NDArray[Any]) -> Metric:
+    def fitted(self, X: NDArray[Any], weights: NDArray[np.float64] | None = None) -> Metric:
         return replace(self, of_rows=has_features(X))
 
 
@@ -108,7 +108,7 @@ class FunctionMetric(OrderedMetric):
 class UnknownFunction(FunctionMetric):
     """A function of which the data will show whether it compares pairs or blocks."""
 
-    def fitted(self, X: NDArray[Any]) -> Metric:
+    def fitted(self, X: NDArray[Any], weights: NDArray[np.float64] | None = None) -> Metric:
         try:
             is_block = looks_like_a_block_function(self.function, X, self.params)
         except Exception as error:  # a function of two rows; or one of blocks, and then the first pair raises as well

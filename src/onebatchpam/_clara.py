@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam._assign import Assignment, nearest_medoids
-from onebatchpam._contract import MedoidEstimator
+from onebatchpam._assign import Assignment, assign_all
+from onebatchpam._build import search_from, starts_by_build
+from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
-from onebatchpam._init import other_rows, random_medoids
+from onebatchpam._init import random_medoids
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
-from onebatchpam._swap import SwapResult, search_swaps
+from onebatchpam._sampling import Batch, sample_by_weight
+from onebatchpam._swap import SwapResult
 from onebatchpam._tiles import fill_all
 from onebatchpam._validation import check_integer, check_not_negative
 from onebatchpam._weights import BlockScan
@@ -29,7 +31,7 @@ class _Best:
     assignment: Assignment
 
 
-class FasterCLARA(MedoidEstimator):
+class FasterCLARA(WeightedMedoidEstimator):
     """k-medoids of small samples, found by FasterPAM; those that suit all rows best are kept.
 
     Only rows of the sample can become medoids, and only they are looked at in the search: fast and small whatever n,
@@ -49,7 +51,8 @@ class FasterCLARA(MedoidEstimator):
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_samplings : int, default=5
-        Number of samples. Every sample after the first includes the best medoids so far.
+        Number of samples. Every sample after the first includes the best medoids so far. If there are at most 200
+        rows, all in the sample, one search is made, which starts at PAM's BUILD and needs no random state.
     sample_size : "auto" or int, default="auto"
         Rows in a sample, at most n; ``"auto"`` is 80 + 4 k.
     max_iter : int, default=100
@@ -73,7 +76,7 @@ class FasterCLARA(MedoidEstimator):
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Passes over the candidates, all samples together.
     n_swaps_ : int
@@ -133,16 +136,19 @@ class FasterCLARA(MedoidEstimator):
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         tol = check_not_negative(self.tol, "tol")
 
+        builds = starts_by_build("auto", size, space.n)
         best: _Best | None = None
         searches: list[SwapResult] = []
-        for _ in range(n_samplings):
-            sample = draw_sample(space.n, size, best, rng)
-            block = sample_block(space, sample, n_jobs, stages)
-            start = random_medoids(size, k, rng)
-            search = search_swaps(block, start, np.ones(size), max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+        for _ in range(1 if builds else n_samplings):  # BUILD would find the same again
+            sample = draw_sample(space, size, best, rng)
+            block = sample_block(space, sample.indices, n_jobs, stages)
+            start = None if builds else random_medoids(size, k, rng)
+            search = search_from(
+                start, block, k, sample.weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
+            )
             searches.append(search)
-            medoids = sample[search.medoids]
-            assignment = nearest_medoids(space.to_medoids(medoids), stages)
+            medoids = sample.indices[search.medoids]
+            assignment = assign_all(space, medoids, stages)
             if best is None or assignment.inertia < best.assignment.inertia:
                 best = _Best(medoids, assignment)
 
@@ -174,13 +180,9 @@ def resolve_sample_size(size: Any, n: int, k: int) -> int:
     return int(size)
 
 
-def draw_sample(n: int, size: int, best: _Best | None, rng: np.random.RandomState) -> NDArray[np.int64]:
+def draw_sample(space: Space, size: int, best: _Best | None, rng: np.random.RandomState) -> Batch:
     """Draw rows without replacement, in order; the best medoids so far are among them."""
-    if best is None:
-        return np.sort(random_medoids(n, size, rng))
-    k = len(best.medoids)
-    others = other_rows(random_medoids(n - k, size - k, rng), best.medoids)
-    return np.sort(np.concatenate([best.medoids, others]))
+    return sample_by_weight(space.weights, size, rng, include=None if best is None else best.medoids)
 
 
 def sample_block(space: Space, sample: NDArray[np.int64], n_jobs: int, stages: Stages) -> NDArray[np.float32]:

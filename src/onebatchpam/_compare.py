@@ -49,10 +49,10 @@ class OrderedMetric(Metric):
         """Return the type of the dissimilarities."""
         return output_dtype(compute_dtype(rows.dtype, columns.dtype))
 
-    def mean(self, rows: Rows) -> Rows:
+    def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
         if not has_features(rows) or rows.dtype == object:
             raise ValueError("variant='lwcs' needs the mean of the rows: strings and other objects have none")
-        return super().mean(rows)
+        return super().mean(rows, weights)
 
     def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
         return _ComparedColumns(self, X, points, rows_first=True, n_jobs=n_jobs)

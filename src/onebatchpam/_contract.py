@@ -12,13 +12,13 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam._assign import Assignment, assign, nearest_medoids
-from onebatchpam._distances import MatrixColumns, Space, VectorSpace, open_space
+from onebatchpam._distances import MatrixColumns, Space, VectorSpace, WholeSpace, open_space
 from onebatchpam._metrics import ALIASES, SPARSE_METRICS, MetricLike, compares_text
 from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
-from onebatchpam._validation import check_integer, check_matrix, check_n_clusters, resolve_n_jobs
+from onebatchpam._validation import check_integer, check_matrix, check_n_clusters, check_sample_weight, resolve_n_jobs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -50,14 +50,19 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         y : ignored
             For the conventions of scikit-learn.
         """
+        return self._fit(X)
+
+    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         n_jobs = resolve_n_jobs(self.n_jobs)
         stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
         rng = check_random_state(self.random_state)
-        space = self._open_space(X, n_jobs)
-        k = check_n_clusters(self.n_clusters, space.n)
+        space = self._open_space(X, n_jobs, sample_weight)
+        present = space.present()
+        k = check_n_clusters(self.n_clusters, present.n, space.n - present.n)
 
-        selection = self._select(space, k, rng, n_jobs, stages)
-        medoids, assignment = assign(space, selection.medoids, stages, selection.assignment)
+        selection = self._select(present, k, rng, n_jobs, stages)
+        known = selection.assignment if present is space else None
+        medoids, assignment = assign(space, present.numbers(selection.medoids), stages, known)
 
         warn_if_imperfect(selection, assignment)
         self._remember_input(X, space)
@@ -78,11 +83,11 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
         """Check the parameters of the subclass, then choose k medoids."""
 
-    def _open_space(self, X: ArrayLike, n_jobs: int) -> Space:
+    def _open_space(self, X: ArrayLike, n_jobs: int, sample_weight: ArrayLike | None = None) -> WholeSpace:
         """Check training data."""
-        return open_space(X, self.metric, self.metric_params, n_jobs, estimator=self)
+        return open_space(X, self.metric, self.metric_params, n_jobs, self, sample_weight)
 
-    def _remember_input(self, X: ArrayLike, space: Space) -> None:
+    def _remember_input(self, X: ArrayLike, space: WholeSpace) -> None:
         """Set what `predict` needs of the input: number and names of features, and the metric as fitted."""
         if isinstance(space, VectorSpace) and not has_features(space.X):
             for name in {"n_features_in_", "feature_names_in_"} & vars(self).keys():
@@ -103,8 +108,9 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         medoids = self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self)
         return self._metric.to_medoids(medoids, rows, resolve_n_jobs(self.n_jobs))
 
-    def _assign_new(self, X: ArrayLike) -> Assignment:
-        return nearest_medoids(self._columns(X), Stages())
+    def _assign_new(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Assignment:
+        columns = self._columns(X)
+        return nearest_medoids(columns, check_sample_weight(sample_weight, columns.n_rows), Stages())
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Assign rows to the nearest medoid.
@@ -138,8 +144,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         columns = self._columns(X)
         return fill_all(columns, np.empty((columns.n_rows, columns.n_columns), columns.dtype), Stages(), "distances")
 
-    def score(self, X: ArrayLike, y: object = None) -> float:
-        """Return minus the sum of the dissimilarities of these rows to their nearest medoid.
+    def score(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return minus the weighted sum of the dissimilarities of these rows to their nearest medoid.
 
         Parameters
         ----------
@@ -147,8 +153,10 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             Rows, as in `predict`.
         y : ignored
             For the conventions of scikit-learn.
+        sample_weight : array-like of shape (n,) or float, default=None
+            Weights of the rows, ones when None.
         """
-        return -self._assign_new(X).inertia
+        return -self._assign_new(X, sample_weight).inertia
 
     @property
     def _n_features_out(self) -> int:
@@ -166,3 +174,28 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         tags.input_tags.two_d_array = not tags.input_tags.string
         tags.transformer_tags.preserves_dtype = ["float32"] if metric == "gower" else ["float64", "float32"]
         return tags
+
+
+class WeightedMedoidEstimator(MedoidEstimator):
+    """Base of the estimators that search: a weight is to them what as many copies of the row would be.
+
+    Where medoids are merely drawn that could hold on average only, so those estimators take no weights.
+    """
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose the medoids and assign all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
+            With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
+            memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
+            of text n strings; with a callable also a list of n objects of any kind.
+        y : ignored
+            For the conventions of scikit-learn.
+        sample_weight : array-like of shape (n,) or float, default=None
+            How many rows each row stands for, not negative; ones when None. A row of weight zero is as good as absent:
+            it neither counts nor becomes a medoid. It has a label all the same.
+        """
+        return self._fit(X, sample_weight)

@@ -16,26 +16,51 @@ from scipy.sparse import issparse
 from onebatchpam import _tiles
 from onebatchpam._metrics import Metric, MetricLike, Rows, compute_dtype, output_dtype, resolve_metric
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Columns, PairError, fill_all
-from onebatchpam._validation import check_matrix, check_square, resolve_n_jobs
+from onebatchpam._tiles import Columns, PairError, fill_all, only_column
+from onebatchpam._validation import check_matrix, check_medoids, check_sample_weight, check_square, resolve_n_jobs
 
 Indices = NDArray[np.int64]
 
 
 class Space(ABC):
-    """A data set with its dissimilarity. Counts the dissimilarities that are computed, or read if precomputed."""
+    """A data set with its dissimilarity, and the weights of its rows, by which every sum over rows goes."""
 
-    n: int
+    def __init__(self, n: int, weights: NDArray[np.float64] | None) -> None:
+        self.n = n
+        self.weights = np.ones(n) if weights is None else weights
 
-    def __init__(self) -> None:
+    @abstractmethod
+    def to_points(self, points: Indices, candidates: Indices | None = None) -> Columns:
+        """Return d(candidate, point): a row for each candidate, which are all rows unless given."""
+
+    @abstractmethod
+    def to_medoids(self, medoids: Indices, points: Indices | None = None) -> Columns:
+        """Return d(medoid, point): a row for each point, which are all rows unless given."""
+
+    @abstractmethod
+    def distances_to_mean(self) -> NDArray[Any]:
+        """Return d(row, mean) for all rows."""
+
+    @abstractmethod
+    def numbers(self, indices: Indices) -> Indices:
+        """Return which rows of the user's data these are."""
+
+    @abstractmethod
+    def indices_of(self, numbers: ArrayLike, k: int, name: str) -> Indices:
+        """Return where these k rows of the user's data are here; check that they are k distinct rows."""
+
+
+class WholeSpace(Space):
+    """All rows. Counts the dissimilarities that are computed, or read if precomputed."""
+
+    def __init__(self, n: int, weights: NDArray[np.float64] | None) -> None:
+        super().__init__(n, weights)
         self.n_distances = 0
 
     def to_points(self, points: Indices, candidates: Indices | None = None) -> Columns:
-        """Return d(candidate, point): a row for each candidate, which are all rows unless given."""
         return _CountedColumns(self._candidate_rows(points, candidates), self, candidates, points)
 
     def to_medoids(self, medoids: Indices, points: Indices | None = None) -> Columns:
-        """Return d(medoid, point): a row for each point, which are all rows unless given."""
         return _CountedColumns(self._point_rows(medoids, points), self, points, medoids)
 
     @abstractmethod
@@ -48,6 +73,47 @@ class Space(ABC):
     def rows(self, indices: Indices) -> Any:
         """Return these rows as the user gave them; None if there are no rows of features."""
 
+    def numbers(self, indices: Indices) -> Indices:
+        return indices
+
+    def indices_of(self, numbers: ArrayLike, k: int, name: str) -> Indices:
+        return check_medoids(numbers, k, self.n, name)
+
+    def present(self) -> Space:
+        """Return the rows that have a weight: a row of weight zero is as good as absent."""
+        indices = np.flatnonzero(self.weights)
+        return self if len(indices) == self.n else PresentRows(self, indices)
+
+
+class PresentRows(Space):
+    """Some rows of a data set, of which none is copied."""
+
+    def __init__(self, whole: WholeSpace, chosen: Indices) -> None:
+        super().__init__(len(chosen), whole.weights[chosen])
+        self._whole, self._chosen = whole, chosen
+
+    def to_points(self, points: Indices, candidates: Indices | None = None) -> Columns:
+        return self._whole.to_points(self.numbers(points), self._some_or_all(candidates))
+
+    def to_medoids(self, medoids: Indices, points: Indices | None = None) -> Columns:
+        return self._whole.to_medoids(self.numbers(medoids), self._some_or_all(points))
+
+    def distances_to_mean(self) -> NDArray[Any]:
+        return self._whole.distances_to_mean()[self._chosen]
+
+    def numbers(self, indices: Indices) -> Indices:
+        return self._chosen[indices]
+
+    def indices_of(self, numbers: ArrayLike, k: int, name: str) -> Indices:
+        rows = self._whole.indices_of(numbers, k, name)
+        absent = rows[self._whole.weights[rows] == 0]
+        if len(absent):
+            raise ValueError(f"{name} holds row {absent[0]}, whose weight is zero: expected rows that have a weight")
+        return np.searchsorted(self._chosen, rows)
+
+    def _some_or_all(self, indices: Indices | None) -> Indices:
+        return self._chosen if indices is None else self.numbers(indices)
+
 
 class _CountedColumns(Columns):
     """Columns whose dissimilarities are counted as they are computed, and which know their rows by number."""
@@ -55,7 +121,7 @@ class _CountedColumns(Columns):
     def __init__(
         self,
         columns: Columns,
-        space: Space,
+        space: WholeSpace,
         row_numbers: Indices | None = None,
         column_numbers: Indices | None = None,
     ) -> None:
@@ -91,12 +157,11 @@ class _ChosenRows(Columns):
             raise error.moved(rows.start) from error.__cause__
 
 
-class VectorSpace(Space):
+class VectorSpace(WholeSpace):
     """Rows of features, or objects without, and a metric."""
 
-    def __init__(self, X: Rows, metric: Metric, n_jobs: int) -> None:
-        super().__init__()
-        self.n = X.shape[0]
+    def __init__(self, X: Rows, metric: Metric, n_jobs: int, weights: NDArray[np.float64] | None = None) -> None:
+        super().__init__(X.shape[0], weights)
         self.X = X
         self.metric = metric
         self._n_jobs = n_jobs
@@ -118,17 +183,16 @@ class VectorSpace(Space):
     def rows(self, indices: Indices) -> Any:
         return self.metric.as_given(self.X[indices])
 
-    def to_rows(self, points: Rows) -> Columns:
-        """Return d(every row, these rows of features)."""
-        return _CountedColumns(self.metric.to(points, self.X, self._n_jobs), self)
+    def distances_to_mean(self) -> NDArray[Any]:
+        mean = self.metric.mean(self.X, self.weights)
+        return only_column(_CountedColumns(self.metric.to(mean, self.X, self._n_jobs), self))
 
 
-class MatrixSpace(Space):
+class MatrixSpace(WholeSpace):
     """A precomputed square matrix whose entry (i, j) is d(candidate i, point j)."""
 
-    def __init__(self, matrix: NDArray[Any]) -> None:
-        super().__init__()
-        self.n = len(matrix)
+    def __init__(self, matrix: NDArray[Any], weights: NDArray[np.float64] | None = None) -> None:
+        super().__init__(len(matrix), weights)
         self.matrix = matrix
 
     def _candidate_rows(self, columns: Indices, rows: Indices | None) -> Columns:
@@ -139,6 +203,9 @@ class MatrixSpace(Space):
 
     def rows(self, indices: Indices) -> None:
         return None
+
+    def distances_to_mean(self) -> NDArray[Any]:
+        raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
 
 
 class MatrixColumns(Columns):
@@ -173,16 +240,23 @@ class MatrixColumns(Columns):
 
 
 def open_space(
-    X: ArrayLike, metric: MetricLike, metric_params: Mapping[str, Any] | None, n_jobs: int, estimator: object = None
-) -> Space:
+    X: ArrayLike,
+    metric: MetricLike,
+    metric_params: Mapping[str, Any] | None,
+    n_jobs: int,
+    estimator: object = None,
+    sample_weight: ArrayLike | None = None,
+) -> WholeSpace:
     """Check a data set, and make it ready to be compared."""
     if isinstance(metric, str) and metric == "precomputed":
         if metric_params:
             raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={metric_params!r}")
-        return MatrixSpace(check_square(check_matrix(X, "X", estimator=estimator)))
+        matrix = check_square(check_matrix(X, "X", estimator=estimator))
+        return MatrixSpace(matrix, check_sample_weight(sample_weight, len(matrix)))
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X))
     rows = resolved.check(X, "X", estimator=estimator)
-    return VectorSpace(rows, resolved.fitted(rows), n_jobs)
+    weights = check_sample_weight(sample_weight, rows.shape[0])
+    return VectorSpace(rows, resolved.fitted(rows, weights), n_jobs, weights)
 
 
 def distance_block(

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._block import sample_block
-from onebatchpam._contract import MedoidEstimator
+from onebatchpam._build import search_from, starts_by_build
+from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import check_n_init, initial_medoids
 from onebatchpam._metrics import MetricLike
@@ -16,12 +17,11 @@ from onebatchpam._progress import Stages
 from onebatchpam._refine import Refinement, resolve_rounds
 from onebatchpam._result import Selection, best_of
 from onebatchpam._sampling import VARIANTS, resolve_batch_size
-from onebatchpam._swap import search_swaps
 from onebatchpam._validation import check_choice, check_integer, check_not_negative
 from onebatchpam._weights import weigh
 
 
-class OneBatchPAM(MedoidEstimator):
+class OneBatchPAM(WeightedMedoidEstimator):
     """k-medoids by swaps whose gain is estimated on one batch of reference points.
 
     All n rows are candidates for a medoid, but their dissimilarities are computed to m batch points only: n m
@@ -70,12 +70,15 @@ class OneBatchPAM(MedoidEstimator):
         rows, and swaps that lower the objective itself are made. Never worse than without. ``"auto"`` goes on as
         long as it pays; a number is the largest number of rounds, 0 leaves the medoids as the batch search found
         them. A round costs about 10 n k dissimilarities.
-    init : {"random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="random"
-        Medoids to start from; an array holds row indices. ``"random"`` draws each set with equal probability;
-        the other names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and `KMC2`, with their default
-        parameters and at their cost in dissimilarities.
+    init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
+        Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
+        equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and
+        `KMC2`, with their default parameters and at their cost in dissimilarities. ``"auto"`` is ``"random"``, but
+        for at most 200 rows that are all in the batch it is PAM's BUILD, which chooses one medoid after the other:
+        the result then depends neither on `random_state` nor on the order of the rows.
     n_init : int, default=1
-        Number of starts on the same batch, each refined; the one with the best objective over all rows is kept.
+        Number of starts on the same batch, each refined; the one with the best objective over all rows is kept. With
+        ``init="auto"`` all but the first are random.
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
@@ -99,11 +102,11 @@ class OneBatchPAM(MedoidEstimator):
         Cluster of every row, from 0 to k - 1; the same as ``predict(X)``, or ``predict(X.T)`` if X is an asymmetric
         precomputed matrix.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     batch_indices_ : ndarray of shape (m,)
         Rows in the batch.
     batch_weights_ : ndarray of shape (m,)
-        Their weights, with mean 1.
+        Their weights, with the mean of those of all rows, 1 if there are none.
     batch_inertia_ : float
         The weighted loss over the batch that the search minimised. Times n / m it estimates `inertia_`.
     n_iter_ : int
@@ -144,7 +147,7 @@ class OneBatchPAM(MedoidEstimator):
         batch_size: str | int = "auto",
         variant: str = "progressive",
         refine: str | int = "auto",
-        init: str | ArrayLike = "random",
+        init: str | ArrayLike = "auto",
         n_init: int = 1,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -174,17 +177,18 @@ class OneBatchPAM(MedoidEstimator):
         rounds = resolve_rounds(self.refine)
         n_init = check_n_init(self.n_init, self.init)
 
-        start = initial_medoids(self.init, space, k, rng, stages)
+        builds = starts_by_build(self.init, m, space.n)
+        start = None if builds else initial_medoids(self.init, space, k, rng, stages)
         batch, block, scan = sample_block(space, m, variant, rng, n_jobs, stages)
-        weights = weigh(block, batch, variant, scan)
+        weights = weigh(space, block, batch, variant, scan)
         refinement = Refinement(space, block, weights, rng, n_jobs)
 
-        def descend(start: NDArray[np.int64]) -> Selection:
-            search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+        def descend(start: NDArray[np.int64] | None) -> Selection:
+            search = search_from(start, block, k, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
             refined = refinement.refine(search.medoids, rounds=rounds, max_iter=max_iter, tol=tol, stages=stages)
             selection = Selection.of_search(
                 search,
-                batch_indices=batch.indices,
+                batch_indices=space.numbers(batch.indices),
                 batch_weights=weights,
                 batch_inertia=search.loss,
                 n_refine_rounds=refined.n_rounds,

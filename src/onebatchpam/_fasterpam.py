@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
-from onebatchpam._contract import MedoidEstimator
+from onebatchpam._build import search_from, starts_by_build
+from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import MatrixSpace, Space
 from onebatchpam._init import initial_medoids
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
-from onebatchpam._swap import search_swaps
 from onebatchpam._tiles import fill_all, tile_bounds
 from onebatchpam._validation import check_integer, check_not_negative
 from onebatchpam._weights import BlockScan
 
 
-class FasterPAM(MedoidEstimator):
+class FasterPAM(WeightedMedoidEstimator):
     """k-medoids by swaps, each of which is weighed on all rows.
 
     The best objective of the algorithms here, and the reference that the others are measured by. Choose it while the
@@ -41,10 +41,12 @@ class FasterPAM(MedoidEstimator):
         dissimilarity of candidate i and point j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
-    init : {"random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="random"
-        Medoids to start from; an array holds row indices. ``"random"`` draws each set with equal probability;
-        the other names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and `KMC2`, with their default
-        parameters. The same `random_state` gives the same start as in `OneBatchPAM`.
+    init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
+        Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
+        equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and
+        `KMC2`, with their default parameters. ``"auto"`` is ``"random"``, but for at most 200 rows it is PAM's BUILD,
+        which chooses one medoid after the other: the result then depends neither on `random_state` nor on the order
+        of the rows. The same `random_state` gives the same start as in `OneBatchPAM`.
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
@@ -66,7 +68,7 @@ class FasterPAM(MedoidEstimator):
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Passes over the candidates.
     n_swaps_ : int
@@ -101,7 +103,7 @@ class FasterPAM(MedoidEstimator):
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
-        init: str | ArrayLike = "random",
+        init: str | ArrayLike = "auto",
         max_iter: int = 100,
         tol: float = 1e-6,
         n_jobs: int | None = None,
@@ -122,10 +124,10 @@ class FasterPAM(MedoidEstimator):
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         tol = check_not_negative(self.tol, "tol")
 
-        start = initial_medoids(self.init, space, k, rng, stages)
+        builds = starts_by_build(self.init, space.n, space.n)
+        start = None if builds else initial_medoids(self.init, space, k, rng, stages)
         block = square_block(space, n_jobs, stages)
-        weights = np.ones(space.n)
-        search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+        search = search_from(start, block, k, space.weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
         return Selection.of_search(search)
 
 

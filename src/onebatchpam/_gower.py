@@ -278,13 +278,15 @@ class Gower(Metric):
             raise ValueError(f"{name} has the columns {list(names)}: expected those of X, {self.encoding.names}")
         return Table(table, self.encoding)
 
-    def fitted(self, X: Table) -> Gower:
+    def fitted(self, X: Table, weights: NDArray[np.float64] | None = None) -> Gower:
+        if weights is not None and not weights.all():  # ranges are those of the rows that have a weight
+            X.encoding = Encoding.of(_safe_indexing(X.given, np.flatnonzero(weights)), self.kinds, self.weights)
         return replace(self, encoding=X.encoding)
 
     def as_given(self, rows: Table) -> Any:
         return rows.given
 
-    def mean(self, rows: Table) -> Table:
+    def mean(self, rows: Table, weights: NDArray[np.float64]) -> Table:
         raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='gower'")
 
     def to(self, points: Table, X: Table, n_jobs: int) -> Columns:

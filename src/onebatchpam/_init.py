@@ -1,7 +1,7 @@
 """Medoids drawn rather than searched for: where a search starts, or all that is wanted.
 
-Every method draws with a probability that grows with a power of the distance to the medoids drawn before. The default
-power is 1: that is what the k-medoids objective sums.
+Every method draws with a probability that grows with a power of the distance to the medoids drawn before, and is
+proportional to the weights of the rows. The default power is 1: that is what the k-medoids objective sums.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from sklearn.utils.random import sample_without_replacement
 from onebatchpam import _core
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
+from onebatchpam._sampling import are_equal, other_rows, sample_by_odds
 from onebatchpam._tiles import fill_all, only_column
-from onebatchpam._validation import check_choice, check_distances, check_integer, check_medoids
+from onebatchpam._validation import check_choice, check_distances, check_integer
 
 N_PROPOSALS = 5
 CHAIN_LENGTH = 20
@@ -26,8 +27,9 @@ CHAIN_LENGTH = 20
 def initial_medoids(init: Any, space: Space, k: int, rng: np.random.RandomState, stages: Stages) -> NDArray[np.int64]:
     """Return k distinct row indices, by name or as the user gave them."""
     if not isinstance(init, str):
-        return check_medoids(init, k, space.n, "init")
-    return _METHODS[check_choice(init, "init", INITS)](space, k, rng, stages)
+        return space.indices_of(init, k, "init")
+    name = check_choice(init, "init", ("auto", *INITS))
+    return _METHODS["random" if name == "auto" else name](space, k, rng, stages)
 
 
 def check_n_init(n_init: Any, init: Any) -> int:
@@ -44,6 +46,22 @@ def random_medoids(n: int, k: int, rng: np.random.RandomState) -> NDArray[np.int
     return drawn
 
 
+def draw_start(space: Space, k: int, rng: np.random.RandomState) -> NDArray[np.int64]:
+    """Draw k rows by their weights."""
+    if are_equal(space.weights):
+        return random_medoids(space.n, k, rng)
+    return sample_by_odds(space.weights, k, rng, exclude=np.empty(0, np.int64))
+
+
+def draw_by_weight(space: Space, others_than: NDArray[np.int64], size: int, rng: np.random.RandomState) -> NDArray[Any]:
+    """Draw rows with replacement, by their weights, but not those given."""
+    if are_equal(space.weights):  # without looking at all rows
+        return other_rows(rng.randint(space.n - len(others_than), size=size), others_than)
+    odds = space.weights.copy()
+    odds[others_than] = 0
+    return rng.choice(space.n, size=size, p=odds / odds.sum())
+
+
 def kmeans_plus_plus(
     space: Space,
     k: int,
@@ -58,7 +76,10 @@ def kmeans_plus_plus(
     nearest = np.full(space.n, np.inf)
     with stages.stage("initial medoids", total=k, unit=" medoids") as bar:
         for slot in range(k):
-            medoids[slot] = draw_far(nearest, medoids[:slot], power, rng) if slot else rng.randint(space.n)
+            if slot == 0:
+                medoids[0] = draw_by_weight(space, medoids[:0], 1, rng)[0]
+            else:
+                medoids[slot] = draw_far(nearest, space.weights, medoids[:slot], power, rng)
             row = distances_from(space, medoids[slot])
             np.minimum(nearest, row, out=nearest)
             if distances is not None:
@@ -67,12 +88,14 @@ def kmeans_plus_plus(
     return medoids
 
 
-def draw_far(nearest: NDArray[Any], medoids: Any, power: float, rng: np.random.RandomState) -> int:
-    """Draw a row with probability proportional to a power of its distance to the nearest of the medoids."""
-    odds = odds_of(nearest, power)
+def draw_far(
+    nearest: NDArray[Any], weights: NDArray[np.float64], medoids: Any, power: float, rng: np.random.RandomState
+) -> int:
+    """Draw a row with odds of its weight times a power of its distance to the nearest of the medoids."""
+    odds = odds_of(nearest, power) * weights
     odds[medoids] = 0
     if not odds.any():  # only duplicates of medoids are left: any of them
-        odds[:] = 1
+        odds[:] = weights
         odds[medoids] = 0
     return int(rng.choice(len(odds), p=odds / odds.sum()))
 
@@ -113,12 +136,12 @@ def ls_kmeans_plus_plus(
     medoids = kmeans_plus_plus(space, k, rng, stages, power=power, distances=distances)
     n_proposals = n_proposals if k < space.n else 0  # there is no other row
     with stages.stage("local search", total=n_proposals, unit=" proposals") as bar:
-        search = _local_search(medoids, distances, n_proposals)
+        search = _local_search(space, medoids, distances, n_proposals)
         del distances  # the search has a copy
         n_made = 0
         while n_made < n_proposals and search.nearest_distances.any():
             n_made += 1
-            candidate = draw_far(search.nearest_distances, search.medoids, power, rng)
+            candidate = draw_far(search.nearest_distances, space.weights, search.medoids, power, rng)
             row = distances_from(space, candidate).astype(np.float32)
             search.sweep(row[np.newaxis], candidate, 1)
             bar.update(1)
@@ -126,25 +149,27 @@ def ls_kmeans_plus_plus(
 
 
 def _local_search(
-    medoids: NDArray[np.int64], distances: NDArray[np.float32], n_proposals: int
+    space: Space, medoids: NDArray[np.int64], distances: NDArray[np.float32], n_proposals: int
 ) -> _core.SwapSearch | _SingleMedoid:
-    k, n = distances.shape
-    if k == 1:
-        return _SingleMedoid(medoids, distances)
+    if len(medoids) == 1:
+        return _SingleMedoid(medoids, distances, space.weights)
     # As many more candidates than rows: however many proposals are in vain, they are no full cycle of all rows.
-    return _core.SwapSearch(n + n_proposals, medoids, distances, np.ones(n), 0.0)
+    return _core.SwapSearch(space.n + n_proposals, medoids, distances, space.weights, 0.0)
 
 
 class _SingleMedoid:
     """The swap search with one medoid, which has no second one to fall back to."""
 
-    def __init__(self, medoids: NDArray[np.int64], distances: NDArray[np.float32]) -> None:
+    def __init__(
+        self, medoids: NDArray[np.int64], distances: NDArray[np.float32], weights: NDArray[np.float64]
+    ) -> None:
         self.medoids = medoids.tolist()
         self.nearest_distances = distances[0]
         self.n_swaps = 0
+        self._weights = weights
 
     def sweep(self, rows: NDArray[np.float32], first: int, n_threads: int) -> None:
-        if rows[0].sum(dtype=np.float64) < self.nearest_distances.sum(dtype=np.float64):
+        if np.sum(rows[0] * self._weights) < np.sum(self.nearest_distances * self._weights):
             self.medoids, self.nearest_distances = [first], rows[0]
             self.n_swaps += 1
 
@@ -160,10 +185,10 @@ def kmc2(
 ) -> NDArray[np.int64]:
     """Draw medoids one by one, each the end of a Markov chain over a few rows instead of a choice among all."""
     medoids = np.empty(k, dtype=np.int64)
-    medoids[0] = rng.randint(space.n)
+    medoids[0] = draw_by_weight(space, medoids[:0], 1, rng)[0]
     with stages.stage("initial medoids", total=k, unit=" medoids") as bar:
         for slot in range(1, k):
-            chain = other_rows(rng.randint(space.n - slot, size=chain_length), medoids[:slot])
+            chain = draw_by_weight(space, medoids[:slot], chain_length, rng)
             columns = space.to_medoids(medoids[:slot], chain)
             block = fill_all(columns, np.empty((chain_length, slot), columns.dtype), Stages(), "distances")
             distances = block.min(axis=1)
@@ -171,13 +196,6 @@ def kmc2(
             medoids[slot] = chain[end_of_chain(distances, power, rng)]
             bar.update(1)
     return medoids
-
-
-def other_rows(ranks: NDArray[Any], medoids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows with these ranks among those that are no medoids, without looking at all of them."""
-    # The row of rank r comes after as many medoids as have at most r other rows before them.
-    others_before = np.sort(medoids) - np.arange(len(medoids))
-    return ranks + np.searchsorted(others_before, ranks, side="right")
 
 
 def end_of_chain(distances: NDArray[Any], power: float, rng: np.random.RandomState) -> int:
@@ -191,7 +209,7 @@ def end_of_chain(distances: NDArray[Any], power: float, rng: np.random.RandomSta
 
 
 _METHODS: dict[str, Callable[[Space, int, np.random.RandomState, Stages], NDArray[np.int64]]] = {
-    "random": lambda space, k, rng, stages: random_medoids(space.n, k, rng),
+    "random": lambda space, k, rng, stages: draw_start(space, k, rng),
     "k-means++": kmeans_plus_plus,
     "ls-k-means++": lambda space, k, rng, stages: ls_kmeans_plus_plus(space, k, rng, stages)[0],
     "kmc2": kmc2,

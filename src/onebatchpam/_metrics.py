@@ -7,7 +7,6 @@ their own. Nothing outside this module asks which.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -55,7 +54,7 @@ class Metric(ABC):
             raise ValueError(f"{name} holds strings: expected rows of numbers, or a metric of text like 'levenshtein'")
         return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
 
-    def fitted(self, X: Rows) -> Metric:
+    def fitted(self, X: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
         """Return the metric with what it takes from the data, such as variances."""
         return self
 
@@ -71,19 +70,19 @@ class Metric(ABC):
         """Return rows in the form in which users see them; `check` of it gives the rows again."""
         return rows
 
-    def mean(self, rows: Rows) -> Rows:
-        """Return the mean of the rows as a single row."""
-        mean = mean_of_features(rows, skip_nan=self.allows_nan)
+    def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
+        """Return the weighted mean of the rows as a single row."""
+        mean = mean_of_features(rows, weights, skip_nan=self.allows_nan)
         return mean.astype(compute_dtype(rows.dtype, np.dtype(np.float32)))
 
 
-def mean_of_features(X: NDArray[Any], *, skip_nan: bool) -> NDArray[np.float64]:
-    """Return the mean as an array of one row."""
+def mean_of_features(X: NDArray[Any], weights: NDArray[np.float64], *, skip_nan: bool) -> NDArray[np.float64]:
+    """Return the weighted mean as an array of one row; NaN for a feature that no row has."""
     if not skip_nan:
-        return np.mean(X, axis=0, dtype=np.float64, keepdims=True)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)  # a feature that no row has
-        return np.nanmean(X, axis=0, dtype=np.float64, keepdims=True)
+        return np.einsum("i,ij->j", weights / weights.sum(), X)[np.newaxis]
+    known = ~np.isnan(X)
+    with np.errstate(invalid="ignore"):
+        return (np.einsum("i,ij->j", weights, np.where(known, X, 0)) / (weights @ known))[np.newaxis]
 
 
 @dataclass(frozen=True)
@@ -120,12 +119,13 @@ class LibraryMetric(Metric):
     allows_nan: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
 
-    def fitted(self, X: NDArray[Any]) -> Metric:
+    def fitted(self, X: NDArray[Any], weights: NDArray[np.float64] | None = None) -> Metric:
         # Left to scipy these would be taken from each tile anew.
+        counts = np.ones(len(X)) if weights is None else weights
         if self.name == "seuclidean" and "V" not in self.params:
-            return self._with(V=variances(X))
+            return self._with(V=variances(X, counts))
         if self.name == "mahalanobis" and "VI" not in self.params:
-            return self._with(VI=inverse_covariance(X))
+            return self._with(VI=inverse_covariance(X, counts))
         return self
 
     def _with(self, **params: Any) -> LibraryMetric:
@@ -144,9 +144,10 @@ class LibraryMetric(Metric):
             raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {error}") from error
 
 
-def variances(X: NDArray[Any]) -> NDArray[np.float64]:
+def variances(X: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the variance of each feature, by which metric="seuclidean" divides."""
-    V = np.var(X, axis=0, dtype=np.float64) * (len(X) / max(1, len(X) - 1))
+    mean = np.average(X, axis=0, weights=counts)
+    V = np.average((X - mean) ** 2, axis=0, weights=counts) * sample_factor(counts, "seuclidean", "V")
     if not V.all():
         raise ValueError(
             f"metric='seuclidean' divides by the variance of each feature, and feature {int(np.argmin(V))} is "
@@ -155,17 +156,29 @@ def variances(X: NDArray[Any]) -> NDArray[np.float64]:
     return V
 
 
-def inverse_covariance(X: NDArray[Any]) -> NDArray[np.float64]:
+def inverse_covariance(X: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the matrix by which metric="mahalanobis" multiplies."""
     try:
-        if len(X) <= X.shape[1]:
+        if np.count_nonzero(counts) <= X.shape[1]:
             raise np.linalg.LinAlgError
-        return np.linalg.inv(np.atleast_2d(np.cov(X, rowvar=False, dtype=np.float64)))
+        covariance = np.cov(X, rowvar=False, ddof=0, aweights=counts, dtype=np.float64)
+        return np.linalg.inv(np.atleast_2d(covariance * sample_factor(counts, "mahalanobis", "VI")))
     except np.linalg.LinAlgError:
         raise ValueError(
             f"metric='mahalanobis' needs the inverse of the covariance of the features, and that of X with shape "
             f"{X.shape} has none: reduce the features, or pass a matrix as metric_params={{'VI': ...}}"
         ) from None
+
+
+def sample_factor(counts: NDArray[np.float64], metric: str, parameter: str) -> float:
+    """Return n / (n - 1), which makes the mean of squares a variance, where a row counts as often as it weighs."""
+    n = float(counts.sum())
+    if n <= 1:
+        raise ValueError(
+            f"metric={metric!r} takes variances from X, whose rows count as often as they weigh, which is {n:g} in "
+            f"sum: expected more than 1; scale the weights, or pass metric_params={{{parameter!r}: ...}}"
+        )
+    return n / (n - 1)
 
 
 class _LibraryColumns(Columns):

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from onebatchpam import _core, _tiles
-from onebatchpam._assign import nearest_medoids
+from onebatchpam._assign import assign_all
 from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
+from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
 from onebatchpam._tiles import tile_bounds
 from onebatchpam._validation import check_integer
@@ -77,25 +78,26 @@ class Refinement:
         with stages.stage("refinement", unit=" rounds") as bar:
             points = self._confirming_points(len(medoids))
             refined = self._rounds(medoids, points, rounds, max_iter, tol, bar)
-            if len(points) < self._space.n and self._objective(refined.medoids) > self._objective(medoids):
+            if len(points.indices) < self._space.n and self._objective(refined.medoids) > self._objective(medoids):
                 return Refined(medoids, refined.n_rounds)  # the sample was wrong
             return refined
 
     def _rounds(
-        self, medoids: Indices, points: Indices, max_rounds: int, max_iter: int, tol: float, bar: tqdm
+        self, medoids: Indices, points: Batch, max_rounds: int, max_iter: int, tol: float, bar: tqdm
     ) -> Refined:
         k, refined, loss = len(medoids), Refined(medoids), np.inf
-        weights, tried = np.ones(len(points)), np.zeros(self._space.n, dtype=bool)
-        rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), len(points)), np.float32)  # the first k are the medoids'
-        self._fill(rows[:k], medoids, points)
+        tried = np.zeros(self._space.n, dtype=bool)
+        # The first k are the medoids'.
+        rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), len(points.indices)), np.float32)
+        self._fill(rows[:k], medoids, points.indices)
         for _ in range(max_rounds):
             candidates = self._candidates(refined.medoids, points, rows[:k], tried)
             known = np.concatenate([refined.medoids, candidates])
-            self._fill(rows[k : len(known)], candidates, points)
+            self._fill(rows[k : len(known)], candidates, points.indices)
             search = search_swaps(
                 rows[: len(known)],
                 np.arange(k),
-                weights,
+                points.weights,
                 max_iter=max_iter,
                 tol=tol,
                 n_jobs=self._n_jobs,
@@ -110,14 +112,12 @@ class Refinement:
             loss = search.loss
         return refined
 
-    def _confirming_points(self, k: int) -> Indices:
-        n, affordable = self._space.n, self._block.size // (k * CANDIDATES_PER_MEDOID)
-        if affordable >= n:
-            return np.arange(n)
-        return np.sort(self._rng.choice(n, max(affordable, 1), replace=False))
+    def _confirming_points(self, k: int) -> Batch:
+        affordable = max(1, self._block.size // (k * CANDIDATES_PER_MEDOID))
+        return sample_by_weight(self._space.weights, min(affordable, self._space.n), self._rng)
 
     def _objective(self, medoids: Indices) -> float:
-        return nearest_medoids(self._space.to_medoids(medoids), Stages()).inertia
+        return assign_all(self._space, medoids, Stages()).inertia
 
     def _fill(self, out: NDArray[np.float32], candidates: Indices, points: Indices) -> None:
         """Write d(candidate, point), a row for each candidate."""
@@ -132,13 +132,13 @@ class Refinement:
             out[:, rows] = tile.T
 
     def _candidates(
-        self, medoids: Indices, points: Indices, medoid_rows: NDArray[np.float32], tried: NDArray[np.bool_]
+        self, medoids: Indices, points: Batch, medoid_rows: NDArray[np.float32], tried: NDArray[np.bool_]
     ) -> Indices:
         """Return untried candidates, some for each medoid, and mark them as tried."""
         tried[medoids] = True
         by_batch = best_by_batch(self._block, self._weights, medoids, tried, self._n_jobs)
         tried[by_batch] = True
-        state = _core.SwapSearch(len(medoids), np.arange(len(medoids)), medoid_rows, np.ones(len(points)), 0.0)
+        state = _core.SwapSearch(len(medoids), np.arange(len(medoids)), medoid_rows, points.weights, 0.0)
         by_cluster = best_by_cluster(self._space, points, state.nearest, state.second_distances, tried, self._rng)
         tried[by_cluster] = True
         return np.concatenate([by_batch, by_cluster])
@@ -169,7 +169,7 @@ def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int
 
 def best_by_cluster(
     space: Space,
-    points: Indices,
+    points: Batch,
     nearest: NDArray[np.int32],
     second_distances: NDArray[np.float32],
     tried: NDArray[np.bool_],
@@ -182,24 +182,27 @@ def best_by_cluster(
     order = np.argsort(nearest, kind="stable")
     chosen = [np.empty(0, dtype=np.int64)]
     for cluster in np.split(order, np.flatnonzero(np.diff(nearest[order])) + 1):
-        sample = cluster
-        if len(cluster) > POINTS_PER_CLUSTER:
-            sample = cluster[np.sort(rng.choice(len(cluster), POINTS_PER_CLUSTER, replace=False))]
-        members = cluster[~tried[points[cluster]]]
+        drawn = sample_by_weight(points.weights[cluster], min(len(cluster), POINTS_PER_CLUSTER), rng)
+        sample = cluster[drawn.indices]
+        members = points.indices[cluster[~tried[points.indices[cluster]]]]
         if len(members):
-            losses = mean_losses(space, points, members, sample, second_distances[sample])
-            chosen.append(points[members[np.argsort(losses, kind="stable")[:CANDIDATES_BY_CLUSTER]]])
+            of_sample = Batch(points.indices[sample], drawn.weights)
+            losses = mean_losses(space, members, of_sample, second_distances[sample])
+            chosen.append(members[np.argsort(losses, kind="stable")[:CANDIDATES_BY_CLUSTER]])
     return np.concatenate(chosen)
 
 
 def mean_losses(
-    space: Space, points: Indices, members: Indices, sample: Indices, second_distances: NDArray[np.float32]
+    space: Space, members: Indices, sample: Batch, second_distances: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     """Return the mean loss of each member over the other points of the sample; the distance to itself tells nothing."""
-    columns = space.to_points(points[sample], points[members])
+    columns = space.to_points(sample.indices, members)
     losses = np.empty(len(members))
     for rows in columns.tiles():
         tile = np.empty((rows.stop - rows.start, columns.n_columns), np.float32)
         columns.fill(rows, tile)
-        losses[rows] = np.minimum(tile, second_distances, out=tile).sum(axis=1, dtype=np.float64)
-    return losses / np.maximum(1, len(sample) - np.isin(members, sample))
+        _core.weighted_row_sums(np.minimum(tile, second_distances, out=tile), sample.weights, losses[rows], 1)
+    places = np.minimum(np.searchsorted(sample.indices, members), len(sample.indices) - 1)
+    own_weights = np.where(sample.indices[places] == members, sample.weights[places], 0)
+    other_weights = sample.weights.sum() - own_weights
+    return np.divide(losses, other_weights, out=losses, where=other_weights > 0)

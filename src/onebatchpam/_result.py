@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from onebatchpam._assign import Assignment, nearest_medoids
+from onebatchpam._assign import Assignment, assign_all
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
 from onebatchpam._swap import SwapResult
@@ -42,7 +42,7 @@ def best_of(selections: list[Selection], space: Space, stages: Stages) -> Select
     """Return the selection with the smallest objective over all rows, the first of equal ones."""
     if len(selections) == 1:
         return selections[0]
-    return min(selections, key=lambda each: nearest_medoids(space.to_medoids(each.medoids), stages).inertia)
+    return min(selections, key=lambda each: assign_all(space, each.medoids, stages).inertia)
 
 
 _MORE_PASSES = (

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from onebatchpam._distances import Space, VectorSpace
+from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import only_column
 from onebatchpam._validation import check_distances, check_integer, check_not_negative
 
 # The excess over FasterPAM grows like k / m: a batch of fewer points per medoid than this estimates little.
 BATCH_POINTS_PER_MEDOID = 10
 # Half of a progressive batch is drawn uniformly, the other half in this many rounds.
 PROGRESSIVE_ROUNDS = 4
+# A row that weighs next to nothing rings late, but at a finite time.
+SMALLEST_RATE = 1e-290
 
 
 @dataclass(frozen=True)
@@ -121,19 +122,23 @@ def round_sizes(variant: str, m: int, n: int) -> list[int]:
 
 def sample_batch(space: Space, m: int, variant: str, rng: np.random.RandomState, stages: Stages) -> Batch:
     """Draw the batch, or the first points of a progressive one, as the variant says; all rows, in order, when m = n."""
-    if m == space.n:
-        return Batch.unweighted(np.arange(space.n))
-    if variant == "lwcs":
+    if variant == "lwcs" and m < space.n:
         return sample_lightweight_coreset(space, m, rng, stages)
-    return sample_uniform(space.n, m, rng)
+    return sample_by_weight(space.weights, m, rng)
 
 
-def extend_batch(batch: Batch, size: int, distances: NDArray[np.float32], rng: np.random.RandomState) -> Batch:
-    """Add rows drawn with probability proportional to their distance to the batch so far.
+def extend_batch(
+    batch: Batch,
+    size: int,
+    distances: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    rng: np.random.RandomState,
+) -> Batch:
+    """Add rows drawn with probability proportional to weight times distance to the batch so far.
 
     Far small groups, which a uniform batch passes over, are drawn sooner or later.
     """
-    odds = distances.astype(np.float64)
+    odds = distances * weights
     odds[batch.indices] = 0
     drawn = sample_by_odds(odds, size, rng, exclude=batch.indices)
     return Batch.unweighted(np.concatenate([batch.indices, drawn]))
@@ -156,26 +161,54 @@ def sample_by_odds(
     return np.sort(first).astype(np.int64)
 
 
-def sample_uniform(n: int, m: int, rng: np.random.RandomState) -> Batch:
-    """Draw m of n rows, each set of m equally likely."""
-    drawn = np.sort(sample_without_replacement(n, m, random_state=rng))
-    return Batch.unweighted(drawn.astype(np.int64))
+def sample_by_weight(
+    weights: NDArray[np.float64], size: int, rng: np.random.RandomState, include: NDArray[np.int64] | None = None
+) -> Batch:
+    """Draw rows without replacement, in order, with probability proportional to what is left of the weights.
+
+    Rows to include are drawn first. The batch has the mean weight of all rows, of which its weights make an estimate.
+    """
+    n, include = len(weights), np.empty(0, np.int64) if include is None else include
+    if size == n:
+        return Batch(np.arange(n), weights)
+    if are_equal(weights):
+        others = sample_without_replacement(n - len(include), size - len(include), random_state=rng)
+        return Batch(np.sort(np.concatenate([include, other_rows(others.astype(np.int64), include)])), weights[:size])
+    rates = np.maximum(weights / weights.max(), SMALLEST_RATE)
+    clocks = rng.standard_exponential(n) / rates
+    clocks[include] = 0
+    order = np.argpartition(clocks, size)
+    drawn = np.sort(order[:size])
+    # Judged by when the first of the others rings, a row had this probability to be drawn; divided by it the weights
+    # are unbiased (bottom-k sampling).
+    estimates = weights[drawn] / -np.expm1(-rates[drawn] * clocks[order[size]])
+    return Batch(drawn, estimates * (weights.mean() / estimates.mean()))
+
+
+def are_equal(weights: NDArray[np.float64]) -> bool:
+    """Say whether no row weighs more than another, so that rows are drawn as if there were no weights."""
+    return bool((weights == weights[0]).all())
+
+
+def other_rows(ranks: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what has these ranks among all rows but those given, without looking at all of them."""
+    # The row of rank r comes after as many of the given rows as have at most r others before them.
+    others_before = np.sort(rows) - np.arange(len(rows))
+    return ranks + np.searchsorted(others_before, ranks, side="right")
 
 
 def sample_lightweight_coreset(space: Space, m: int, rng: np.random.RandomState, stages: Stages) -> Batch:
-    """Draw m rows with probability q, half uniform and half by the distance to the mean; weight 1 / (m q).
+    """Draw m rows with probability q, half by weight and half by weight times distance to the mean.
 
-    Rows are drawn with replacement, for which these weights are unbiased; a row drawn twice is kept once with
-    twice the weight.
+    Rows are drawn with replacement, for which their weight divided by m q is unbiased; a row drawn twice is kept once
+    with twice the weight.
     """
-    if not isinstance(space, VectorSpace):
-        raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
-    columns = space.to_rows(space.metric.mean(space.X))
     with stages.stage("distances to the mean"):
-        distances = only_column(columns).astype(np.float64)
+        distances = space.distances_to_mean().astype(np.float64)
     check_distances(distances, 0)
-    far = distances / distances.sum() if distances.any() else np.full(space.n, 1 / space.n)
-    q = 0.5 / space.n + 0.5 * far
+    shares = space.weights / space.weights.sum()
+    far = distances * shares if distances.any() else shares
+    q = 0.5 * shares + 0.5 * far / far.sum()
     drawn, counts = np.unique(rng.choice(space.n, size=m, p=q / q.sum()), return_counts=True)
-    weights = counts / (m * q[drawn])
-    return Batch(drawn.astype(np.int64), weights / weights.mean())
+    weights = counts * shares[drawn] / q[drawn]
+    return Batch(drawn.astype(np.int64), weights * (space.weights.mean() / weights.mean()))

@@ -34,8 +34,8 @@ class SparseMetric(Metric):
             rows.sum_duplicates()
         return rows
 
-    def mean(self, rows: SparseRows) -> SparseRows:
-        return csr_array(np.reshape(rows.mean(axis=0), (1, -1)))
+    def mean(self, rows: SparseRows, weights: NDArray[np.float64]) -> SparseRows:
+        return csr_array(np.reshape((weights / weights.sum()) @ rows, (1, -1)))
 
     def to(self, points: SparseRows, X: SparseRows, n_jobs: int) -> Columns:
         return _SparseColumns(self.name, points, X, n_jobs)

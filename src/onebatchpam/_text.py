@@ -87,8 +87,8 @@ class HammingMetric(Metric):
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
         return (self.text if are_strings(X) else self.numeric).check(X, name, estimator)
 
-    def fitted(self, X: NDArray[Any]) -> Metric:
-        return (self.text if X.ndim == 1 else self.numeric).fitted(X)
+    def fitted(self, X: NDArray[Any], weights: NDArray[np.float64] | None = None) -> Metric:
+        return (self.text if X.ndim == 1 else self.numeric).fitted(X, weights)
 
     def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
         return self.fitted(X).to(points, X, n_jobs)

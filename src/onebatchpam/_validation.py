@@ -62,11 +62,14 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def check_n_clusters(n_clusters: Any, n: int) -> int:
-    """Return the number of clusters."""
+def check_n_clusters(n_clusters: Any, n: int, n_absent: int = 0) -> int:
+    """Return the number of clusters, for n rows and others that have no weight."""
     k = check_integer(n_clusters, "n_clusters", at_least=1)
     if k > n:
-        raise ValueError(f"n_clusters={k} is larger than n_samples={n}: expected at most one medoid per row")
+        absent = f", of which {n} have a positive weight" if n_absent else ""
+        raise ValueError(
+            f"n_clusters={k} is larger than n_samples={n + n_absent}{absent}: expected at most one medoid per row"
+        )
     return k
 
 
@@ -88,18 +91,31 @@ def check_medoids(medoids: ArrayLike, k: int, n: int, name: str) -> NDArray[np.i
 
 
 def check_weights(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
-    """Return m weights, ones when there are none."""
+    """Return m weights of columns, ones when there are none."""
+    return _check_weights(weights, m, "weights", "column")
+
+
+def check_sample_weight(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return n weights of rows, ones when there are none; a number is the weight of each."""
+    if isinstance(weights, Real):
+        weights = np.full(n, weights, dtype=np.float64)
+    return _check_weights(weights, n, "sample_weight", "row")
+
+
+def _check_weights(weights: ArrayLike | None, n: int, name: str, of_each: str) -> NDArray[np.float64]:
     if weights is None:
-        return np.ones(m)
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (m,):
-        raise ValueError(f"weights has shape {array.shape}: expected {(m,)}, one weight for each column")
+        return np.ones(n)
+    array = np.array(weights, dtype=np.float64)  # a copy: the caller may change his
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}: expected {(n,)}, one weight for each {of_each}")
     bad = np.flatnonzero(~np.isfinite(array) | (array < 0))
     if len(bad):
-        raise ValueError(f"weights[{bad[0]}]={array[bad[0]]}: expected finite weights that are not negative")
+        raise ValueError(f"{name}[{bad[0]}]={array[bad[0]]}: expected finite weights that are not negative")
     if not array.any():
-        raise ValueError("weights are all zero: expected at least one positive weight")
-    return np.ascontiguousarray(array)
+        raise ValueError(f"{name} is zero for every {of_each}: expected at least one positive weight")
+    if array.sum() > np.finfo(np.float32).max:
+        raise ValueError(f"{name} sums to {array.sum():g}: expected weights whose sum fits in float32; rescale them")
+    return array
 
 
 def check_distances(distances: NDArray[Any], first_row: int = 0, *, rows: NDArray[np.int64] | None = None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core
+from onebatchpam._distances import Space
 from onebatchpam._sampling import Batch
 
 NEAREST_NEIGHBOUR_WEIGHTED = ("nniw", "progressive")
@@ -38,10 +39,6 @@ class BlockScan:
         self.nearest[rows] = nearest[rows - first_row] + first_column
         self.distances[rows] = distances[rows - first_row]
 
-    def counts(self, m: int) -> NDArray[np.int64]:
-        """Return for each of m batch points the number of rows to which it is the nearest."""
-        return np.bincount(self.nearest, minlength=m)
-
 
 def raise_for_bad_entry(tile: NDArray[np.float32], first_row: int, first_column: int) -> NoReturn:
     """Name the first entry that is no dissimilarity."""
@@ -52,25 +49,31 @@ def raise_for_bad_entry(tile: NDArray[np.float32], first_row: int, first_column:
     )
 
 
-def weigh(block: NDArray[np.float32], batch: Batch, variant: str, scan: BlockScan) -> NDArray[np.float64]:
-    """Return the weights of the batch points under this variant; debias the block in place where it says so."""
+def weigh(space: Space, block: NDArray[np.float32], batch: Batch, variant: str, scan: BlockScan) -> NDArray[np.float64]:
+    """Return the weights of the batch points under this variant; debias the block in place where it says so.
+
+    Their mean is that of the weights of all rows.
+    """
     if len(batch.indices) == len(block):
         return batch.weights  # a batch of all rows estimates nothing: there is nothing to correct
     if variant in DEBIASED:
-        debias(block, batch, scan.largest)
+        debias(block, batch, scan.largest, space.weights)
     if variant in NEAREST_NEIGHBOUR_WEIGHTED:
-        return nearest_neighbour_weights(scan.counts(len(batch.indices)))
+        return nearest_neighbour_weights(scan.nearest, len(batch.indices), space.weights)
     return batch.weights
 
 
-def nearest_neighbour_weights(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weight each batch point by the number of rows nearest to it, with mean 1."""
-    return counts.astype(np.float64) * (len(counts) / counts.sum())
+def nearest_neighbour_weights(nearest: NDArray[np.int32], m: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weight each of m batch points by the weight of the rows nearest to it, with the mean of all rows."""
+    return np.bincount(nearest, weights, minlength=m).astype(np.float64) * (m / len(weights))
 
 
-def debias(block: NDArray[np.float32], batch: Batch, largest: float) -> None:
+def debias(block: NDArray[np.float32], batch: Batch, largest: float, weights: NDArray[np.float64]) -> None:
     """Put a batch point at the largest distance from itself, in place.
 
-    At distance 0 it would be preferred as a medoid for being in the batch.
+    At distance 0 it would be preferred as a medoid for being in the batch. With weights a row may be so heavy that it
+    is in the batch for its own sake: the more of its weight is its own, the nearer to itself it stays.
     """
-    block[batch.indices, np.arange(len(batch.indices))] = largest
+    n, m = len(block), len(batch.indices)
+    own_shares = np.minimum(1, weights[batch.indices] * (m / weights.sum()))  # m / n if all weigh the same
+    block[batch.indices, np.arange(m)] = largest * np.minimum(1, (1 - own_shares) / (1 - m / n))

@@ -1,0 +1,71 @@
+"""Where a search starts if the data are small: at PAM's BUILD, which draws nothing.
+
+Candidates are then looked at in the order of their sums, the most central first. So neither a random state nor the
+order of the rows enters, and a row that comes twice is the same as a row of weight two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebatchpam import _core
+from onebatchpam._distances import Indices
+from onebatchpam._progress import Stages
+from onebatchpam._swap import SwapResult, search_swaps
+
+# BUILD looks at the whole block for every medoid. With more rows a search from random ones is as good and faster.
+MOST_ROWS = 200
+
+
+def starts_by_build(init: Any, m: int, n: int) -> bool:
+    """Say whether the search on a batch of m among n rows starts by BUILD."""
+    return isinstance(init, str) and init == "auto" and m == n <= MOST_ROWS
+
+
+def search_from(
+    start: Indices | None,
+    block: NDArray[np.float32],
+    k: int,
+    weights: NDArray[np.float64],
+    *,
+    max_iter: int,
+    tol: float,
+    n_jobs: int,
+    stages: Stages,
+) -> SwapResult:
+    """Improve k medoids by swaps, from this start or else from BUILD's."""
+    if start is not None:
+        return search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+    order = most_central_first(block, weights, n_jobs)
+    central = block[order]
+    start = build(central, k, weights, n_jobs)
+    search = search_swaps(central, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+    return replace(search, medoids=order[search.medoids])
+
+
+def most_central_first(block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> Indices:
+    """Return the rows in the order of their weighted sums."""
+    return np.argsort(weighted_sums(block, weights, n_jobs), kind="stable")
+
+
+def build(block: NDArray[np.float32], k: int, weights: NDArray[np.float64], n_jobs: int) -> Indices:
+    """Choose one medoid after the other, each the row that lowers the loss most; of equal ones the first."""
+    medoids = np.empty(k, dtype=np.int64)
+    nearest = np.full(block.shape[1], np.inf, np.float32)
+    for slot in range(k):
+        losses = weighted_sums(np.minimum(block, nearest), weights, n_jobs)
+        losses[medoids[:slot]] = np.inf
+        medoids[slot] = np.argmin(losses)
+        np.minimum(nearest, block[medoids[slot]], out=nearest)
+    return medoids
+
+
+def weighted_sums(block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> NDArray[np.float64]:
+    """Return the weighted sum of every row."""
+    sums = np.empty(len(block))
+    _core.weighted_row_sums(block, weights, sums, n_jobs)
+    return sums
