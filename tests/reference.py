@@ -141,11 +141,11 @@ class SwapResult:
     converged: bool
 
 
-def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1):
+def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1, n_fixed=0):
     """Swap eagerly until a full cycle of candidates brings no improvement. With chunk = 1: FasterPAM.
 
     With larger chunks the candidates of a chunk are first judged by the medoids before the chunk, and those that
-    improve are judged again, in order, by the medoids as they have become.
+    improve are judged again, in order, by the medoids as they have become. The first n_fixed medoids stay.
     """
     n, m = block.shape
     weights = np.ones(m) if weights is None else np.asarray(weights, np.float64)
@@ -154,6 +154,7 @@ def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1)
     def best_swap(i):
         near, _, d1, d2 = nearest_and_second(block, medoids)
         gains = swap_gains_of_candidate(np.asarray(block[i], np.float64), near, d1, d2, weights, len(medoids))
+        gains[:n_fixed] = -np.inf
         improves = gains.max() > tol * loss(block, medoids, weights) and i not in medoids
         return int(gains.argmax()) if improves else None
 

@@ -146,7 +146,7 @@ class TestWeights:
         block = np.random.RandomState(0).rand(20, 4).astype(np.float32)
         indices = np.array([3, 7, 8, 19])
         expected = reference.debias(block, indices)
-        debias(block, Batch.unweighted(indices), float(block.max()), np.ones(20))
+        debias(MatrixSpace(np.zeros((20, 20))), block, Batch.unweighted(indices), float(block.max()))
         np.testing.assert_array_equal(block, expected)
 
     def test_bad_entry_is_named(self):

@@ -127,14 +127,15 @@ void fill_sparse(const SparseColumns& self, Array<std::int64_t> starts, Array<st
 }
 
 void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,
-                 Array<double> weights, double tol) {
+                 Array<double> weights, double tol, std::size_t n_fixed) {
     const std::size_t k = medoids.shape(0), m = weights.shape(0);
     require(k >= 1, "a swap search needs a medoid");
     require(medoid_rows.shape(0) == k && medoid_rows.shape(1) == m, "medoid_rows must be medoids x batch points");
     for (std::size_t i = 0; i < k; ++i)
         require(medoids.data()[i] >= 0 && static_cast<std::size_t>(medoids.data()[i]) < n_candidates,
                 "a medoid index is out of range");
-    new (self) SwapSearch(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol);
+    require(n_fixed <= k, "more medoids are fixed than there are");
+    new (self) SwapSearch(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol, n_fixed);
 }
 
 void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_threads) {
@@ -231,7 +232,7 @@ NB_MODULE(_core, module) {
 
     nb::class_<SwapSearch>(module, "SwapSearch", "Eager swap search over a block that is shown tile by tile.")
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),
-             "weights"_a.noconvert(), "tol"_a)
+             "weights"_a.noconvert(), "tol"_a, "n_fixed"_a = 0)
         .def("sweep", sweep, "rows"_a.noconvert(), "first"_a, "n_threads"_a, release())
         .def("best_swaps", best_swaps, "rows"_a.noconvert(), "gains"_a.noconvert(), "slots"_a.noconvert(),
              "n_threads"_a, release())

@@ -69,7 +69,7 @@ struct SwapView {
     const float* second_distance;   // m
     const std::int32_t* nearest;    // m: slot of the nearest medoid
     const double* weights;          // m
-    const double* removal_gains;    // k: what dropping a medoid gains, never positive
+    const double* removal_gains;    // k: what dropping a medoid gains, never positive; minus infinity if it is fixed
 };
 
 struct Swap {

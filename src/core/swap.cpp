@@ -41,7 +41,7 @@ inline void SwapSearch::find_nearest(std::size_t j) {
 }
 
 SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, std::size_t k, const float* medoid_rows,
-                       std::size_t m, const double* weights, double tolerance)
+                       std::size_t m, const double* weights, double tolerance, std::size_t n_fixed)
     : n_candidates_(n_candidates),
       medoids_(medoids, medoids + k),
       to_medoids_(m * k),
@@ -52,6 +52,7 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
       sec_(m),
       removal_gains_(k),
       is_medoid_(n_candidates),
+      n_fixed_(n_fixed),
       tolerance_(tolerance) {
     for (const std::int64_t medoid : medoids_) is_medoid_[static_cast<std::size_t>(medoid)] = true;
     for (std::size_t j = 0; j < m; ++j) {
@@ -92,6 +93,7 @@ void SwapSearch::best_swaps(const BlockView& rows, double* gains, std::int32_t* 
 }
 
 Swap SwapSearch::evaluate(const float* row, double* gains) const {
+    if (n_fixed_ == medoids_.size()) return {-std::numeric_limits<double>::infinity(), 0};
     if (medoids_.size() == 1)  // no second medoid to fall back to
         return {loss_ - kernels().weighted_sum(row, weights_.data(), m()), 0};
     const SwapView view{weights_.size(), medoids_.size(), d1_.data(),           d2_.data(),
@@ -143,6 +145,8 @@ void SwapSearch::sum_up() {
         for (std::size_t j = 0; j < m(); ++j)
             removal_gains_[static_cast<std::size_t>(near_[j])] +=
                 weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
+        // Never the best removal, whatever a finite gain is added.
+        std::fill_n(removal_gains_.begin(), n_fixed_, -std::numeric_limits<double>::infinity());
         largest_term = kernels().weighted_sum(d2_.data(), weights_.data(), m());
     }
     const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon() * largest_term;
@@ -154,6 +158,7 @@ void SwapSearch::check_invariants() const {
     const auto require = [](bool holds, const char* what) {
         if (!holds) throw std::logic_error(what);
     };
+    require(n_fixed_ <= medoids_.size(), "more medoids are fixed than there are");
     require(static_cast<std::size_t>(std::count(is_medoid_.begin(), is_medoid_.end(), true)) == medoids_.size(),
             "medoids are not distinct");
     for (std::size_t j = 0; j < m(); ++j) {

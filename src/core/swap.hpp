@@ -22,16 +22,17 @@ public:
     // medoid_rows   IN  k x m, their rows of the block
     // weights       IN  m
     // tolerance     a swap must lower the loss by more than this fraction of it
+    // n_fixed       so many of the first medoids stay
     SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, std::size_t k, const float* medoid_rows,
-               std::size_t m, const double* weights, double tolerance);
+               std::size_t m, const double* weights, double tolerance, std::size_t n_fixed = 0);
 
     // Tries the candidates first, first + 1, ..., whose rows of the block these are, and makes every improving swap at
     // once. They are looked at in chunks: all of a chunk in parallel against the state as it is, then the improving
     // ones again, in order, against the state as it has become. Returns early once the search has converged.
     void sweep(const BlockView& rows, std::size_t first, int n_threads);
 
-    // What the best swap of each of these candidates would gain, and the slot whose medoid it would replace. Changes
-    // nothing.
+    // What the best swap of each of these candidates would gain, and the slot whose medoid it would replace; minus
+    // infinity if all medoids are fixed. Changes nothing.
     // gains, slots  OUT  an entry for each row
     void best_swaps(const BlockView& rows, double* gains, std::int32_t* slots, int n_threads) const;
 
@@ -65,6 +66,7 @@ private:
     std::vector<std::int32_t> near_, sec_;  // m: their slots; of equal distances the lower slot is nearer
     std::vector<double> removal_gains_;     // k
     std::vector<bool> is_medoid_;           // n
+    std::size_t n_fixed_;
     double tolerance_, loss_ = 0, least_gain_ = 0;
     std::size_t n_swaps_ = 0, n_idle_ = 0;
 };

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core
 from onebatchpam._assign import Assignment, assign
-from onebatchpam._build import build, most_central_first, starts_by_build
+from onebatchpam._build import build, starts_by_build
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._fasterpam import square_block
@@ -120,9 +120,7 @@ class Alternate(WeightedMedoidEstimator):
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
 
         if starts_by_build(self.init, space.n, space.n):
-            block = square_block(space, n_jobs, stages)
-            order = most_central_first(block, space.weights, n_jobs)
-            medoids = order[build(block[order], k, space.weights, n_jobs)]
+            medoids = build(square_block(space, n_jobs, stages), k, space.weights, space.fixed, n_jobs)
         else:
             medoids = initial_medoids(self.init, space, k, rng, stages)
         medoids, assignment = assign(space, medoids, stages)
@@ -148,14 +146,14 @@ def move_to_middles(
     """Return for each cluster the row with the smallest sum of dissimilarities to the others.
 
     A medoid moves only if that is smaller than its own sum, and to the first of equal rows; that of an empty cluster
-    stays.
+    stays, and so does one that is fixed.
     """
     moved = medoids.copy()
     order = np.argsort(assignment.labels, kind="stable")
     clusters = np.split(order, np.cumsum(np.bincount(assignment.labels, minlength=len(medoids)))[:-1])
     with stages.stage("middles of clusters", total=space.n) as bar:
         for slot, members in enumerate(clusters):
-            if len(members) > 0:
+            if len(members) > 0 and slot >= len(space.fixed):
                 moved[slot] = middle_of(space, members, slot, medoids, assignment, n_jobs)
             bar.update(len(members))
     return moved

@@ -61,12 +61,13 @@ def assign(
 
 
 def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assignment) -> NDArray[np.int64]:
-    """Return the medoids with every duplicate moved to the row farthest from all medoids.
+    """Return the medoids with every duplicate that is not fixed moved to the row farthest from all medoids.
 
     A batch may not contain the rare rows that would have drawn the duplicate away during the search.
     """
     is_duplicate = (assignment.labels[medoids] != np.arange(len(medoids))) & (assignment.distances[medoids] == 0)
     medoids, nearest = medoids.copy(), np.where(space.weights > 0, assignment.distances, 0)
+    is_duplicate[: len(space.fixed)] = False
     for slot in np.flatnonzero(is_duplicate):
         farthest = int(np.argmax(nearest))
         if nearest[farthest] == 0:

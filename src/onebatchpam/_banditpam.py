@@ -120,6 +120,8 @@ class BanditPAM(MedoidEstimator):
     def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
         max_iter = check_integer(self.max_iter, "max_iter", at_least=0)
         package = import_package()
+        if len(space.fixed):
+            raise ValueError("the package banditpam cannot keep fixed_medoids: use OneBatchPAM or FasterPAM")
         space, metric = check_space(space, self.metric)
         rows = check_rows_for_package(space, metric)
 

@@ -31,20 +31,26 @@ def search_from(
     block: NDArray[np.float32],
     k: int,
     weights: NDArray[np.float64],
+    fixed: Indices,
     *,
     max_iter: int,
     tol: float,
     n_jobs: int,
     stages: Stages,
 ) -> SwapResult:
-    """Improve k medoids by swaps, from this start or else from BUILD's."""
+    """Improve k medoids by swaps, from this start, which begins with the fixed ones, or else from BUILD's."""
+
+    def search(block: NDArray[np.float32], start: Indices) -> SwapResult:
+        return search_swaps(
+            block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages, n_fixed=len(fixed)
+        )
+
     if start is not None:
-        return search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+        return search(block, start)
     order = most_central_first(block, weights, n_jobs)
-    central = block[order]
-    start = build(central, k, weights, n_jobs)
-    search = search_swaps(central, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
-    return replace(search, medoids=order[search.medoids])
+    places = np.argsort(order)  # of the rows in that order
+    found = search(block[order], places[build(block, k, weights, fixed, n_jobs)])
+    return replace(found, medoids=order[found.medoids])
 
 
 def most_central_first(block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> Indices:
@@ -52,14 +58,15 @@ def most_central_first(block: NDArray[np.float32], weights: NDArray[np.float64],
     return np.argsort(weighted_sums(block, weights, n_jobs), kind="stable")
 
 
-def build(block: NDArray[np.float32], k: int, weights: NDArray[np.float64], n_jobs: int) -> Indices:
-    """Choose one medoid after the other, each the row that lowers the loss most; of equal ones the first."""
-    medoids = np.empty(k, dtype=np.int64)
-    nearest = np.full(block.shape[1], np.inf, np.float32)
-    for slot in range(k):
+def build(block: NDArray[np.float32], k: int, weights: NDArray[np.float64], fixed: Indices, n_jobs: int) -> Indices:
+    """Choose one medoid after the other, each the row that lowers the loss most; of equal ones the most central."""
+    order = most_central_first(block, weights, n_jobs)
+    medoids = np.concatenate([fixed, np.empty(k - len(fixed), np.int64)])
+    nearest = np.min(block[fixed], axis=0, initial=np.inf)
+    for slot in range(len(fixed), k):
         losses = weighted_sums(np.minimum(block, nearest), weights, n_jobs)
         losses[medoids[:slot]] = np.inf
-        medoids[slot] = np.argmin(losses)
+        medoids[slot] = order[np.argmin(losses[order])]
         np.minimum(nearest, block[medoids[slot]], out=nearest)
     return medoids
 

@@ -142,9 +142,10 @@ class FasterCLARA(WeightedMedoidEstimator):
         for _ in range(1 if builds else n_samplings):  # BUILD would find the same again
             sample = draw_sample(space, size, best, rng)
             block = sample_block(space, sample.indices, n_jobs, stages)
-            start = None if builds else random_medoids(size, k, rng)
+            fixed = np.searchsorted(sample.indices, space.fixed)
+            start = None if builds else random_medoids(size, k, rng, fixed)
             search = search_from(
-                start, block, k, sample.weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
+                start, block, k, sample.weights, fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
             )
             searches.append(search)
             medoids = sample.indices[search.medoids]
@@ -181,8 +182,8 @@ def resolve_sample_size(size: Any, n: int, k: int) -> int:
 
 
 def draw_sample(space: Space, size: int, best: _Best | None, rng: np.random.RandomState) -> Batch:
-    """Draw rows without replacement, in order; the best medoids so far are among them."""
-    return sample_by_weight(space.weights, size, rng, include=None if best is None else best.medoids)
+    """Draw rows without replacement, in order; the best medoids so far, or those that are fixed, are among them."""
+    return sample_by_weight(space.weights, size, rng, include=space.fixed if best is None else best.medoids)
 
 
 def sample_block(space: Space, sample: NDArray[np.int64], n_jobs: int, stages: Stages) -> NDArray[np.float32]:

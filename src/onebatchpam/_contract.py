@@ -18,7 +18,14 @@ from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
 from onebatchpam._tiles import Columns, fill_all
-from onebatchpam._validation import check_integer, check_matrix, check_n_clusters, check_sample_weight, resolve_n_jobs
+from onebatchpam._validation import (
+    check_fixed_medoids,
+    check_integer,
+    check_matrix,
+    check_n_clusters,
+    check_sample_weight,
+    resolve_n_jobs,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,7 +44,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     random_state: int | np.random.RandomState | None
     verbose: int
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, fixed_medoids: ArrayLike | None = None) -> Self:
         """Choose the medoids and assign all rows.
 
         Parameters
@@ -49,16 +56,19 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             of text n strings; with a callable also a list of n objects of any kind.
         y : ignored
             For the conventions of scikit-learn.
+        fixed_medoids : array-like of row indices, default=None
+            Rows that are medoids whatever the others are. They count in `n_clusters` and come first, in this order.
         """
-        return self._fit(X)
+        return self._fit(X, None, fixed_medoids)
 
-    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None, fixed_medoids: ArrayLike | None) -> Self:
         n_jobs = resolve_n_jobs(self.n_jobs)
         stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
         rng = check_random_state(self.random_state)
         space = self._open_space(X, n_jobs, sample_weight)
+        k = check_n_clusters(self.n_clusters, space.n, n_absent=int(np.sum(space.weights == 0)))
+        space.fixed = check_fixed_medoids(fixed_medoids, k, space.n)
         present = space.present()
-        k = check_n_clusters(self.n_clusters, present.n, space.n - present.n)
 
         selection = self._select(present, k, rng, n_jobs, stages)
         known = selection.assignment if present is space else None
@@ -182,7 +192,14 @@ class WeightedMedoidEstimator(MedoidEstimator):
     Where medoids are merely drawn that could hold on average only, so those estimators take no weights.
     """
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        fixed_medoids: ArrayLike | None = None,
+    ) -> Self:
         """Choose the medoids and assign all rows.
 
         Parameters
@@ -197,5 +214,7 @@ class WeightedMedoidEstimator(MedoidEstimator):
         sample_weight : array-like of shape (n,) or float, default=None
             How many rows each row stands for, not negative; ones when None. A row of weight zero is as good as absent:
             it neither counts nor becomes a medoid. It has a label all the same.
+        fixed_medoids : array-like of row indices, default=None
+            Rows that are medoids whatever the others are. They count in `n_clusters` and come first, in this order.
         """
-        return self._fit(X, sample_weight)
+        return self._fit(X, sample_weight, fixed_medoids)

@@ -130,6 +130,7 @@ class SwapSearch:
         ],
         weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         tol: float,
+        n_fixed: int = 0,
     ) -> None: ...
     def sweep(
         self,

@@ -23,11 +23,15 @@ Indices = NDArray[np.int64]
 
 
 class Space(ABC):
-    """A data set with its dissimilarity, and the weights of its rows, by which every sum over rows goes."""
+    """A data set with its dissimilarity, the weights by which every sum over rows goes, and the rows that are fixed.
+
+    Those are medoids whatever the others are; they come first.
+    """
 
     def __init__(self, n: int, weights: NDArray[np.float64] | None) -> None:
         self.n = n
         self.weights = np.ones(n) if weights is None else weights
+        self.fixed = np.empty(0, np.int64)
 
     @abstractmethod
     def to_points(self, points: Indices, candidates: Indices | None = None) -> Columns:
@@ -91,6 +95,7 @@ class PresentRows(Space):
     def __init__(self, whole: WholeSpace, chosen: Indices) -> None:
         super().__init__(len(chosen), whole.weights[chosen])
         self._whole, self._chosen = whole, chosen
+        self.fixed = self.indices_of(whole.fixed, len(whole.fixed), "fixed_medoids")
 
     def to_points(self, points: Indices, candidates: Indices | None = None) -> Columns:
         return self._whole.to_points(self.numbers(points), self._some_or_all(candidates))

@@ -184,7 +184,9 @@ class OneBatchPAM(WeightedMedoidEstimator):
         refinement = Refinement(space, block, weights, rng, n_jobs)
 
         def descend(start: NDArray[np.int64] | None) -> Selection:
-            search = search_from(start, block, k, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+            search = search_from(
+                start, block, k, weights, space.fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
+            )
             refined = refinement.refine(search.medoids, rounds=rounds, max_iter=max_iter, tol=tol, stages=stages)
             selection = Selection.of_search(
                 search,

@@ -127,7 +127,9 @@ class FasterPAM(WeightedMedoidEstimator):
         builds = starts_by_build(self.init, space.n, space.n)
         start = None if builds else initial_medoids(self.init, space, k, rng, stages)
         block = square_block(space, n_jobs, stages)
-        search = search_from(start, block, k, space.weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+        search = search_from(
+            start, block, k, space.weights, space.fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
+        )
         return Selection.of_search(search)
 
 

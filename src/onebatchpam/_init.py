@@ -27,7 +27,7 @@ CHAIN_LENGTH = 20
 def initial_medoids(init: Any, space: Space, k: int, rng: np.random.RandomState, stages: Stages) -> NDArray[np.int64]:
     """Return k distinct row indices, by name or as the user gave them."""
     if not isinstance(init, str):
-        return space.indices_of(init, k, "init")
+        return fixed_first(space, space.indices_of(init, k, "init"), "init")
     name = check_choice(init, "init", ("auto", *INITS))
     return _METHODS["random" if name == "auto" else name](space, k, rng, stages)
 
@@ -40,17 +40,30 @@ def check_n_init(n_init: Any, init: Any) -> int:
     return n_starts
 
 
-def random_medoids(n: int, k: int, rng: np.random.RandomState) -> NDArray[np.int64]:
-    """Draw k of n rows, each set equally likely."""
-    drawn: NDArray[np.int64] = np.asarray(sample_without_replacement(n, k, random_state=rng), dtype=np.int64)
-    return drawn
+def fixed_first(space: Space, medoids: NDArray[np.int64], name: str) -> NDArray[np.int64]:
+    """Return medoids that the user gave, those that are fixed before the others."""
+    missing = np.setdiff1d(space.fixed, medoids)
+    if len(missing):
+        row = space.numbers(missing)[0]
+        raise ValueError(f"{name} lacks row {row}, which is one of fixed_medoids: expected all of them in {name}")
+    return np.concatenate([space.fixed, medoids[~np.isin(medoids, space.fixed)]])
+
+
+def random_medoids(
+    n: int, k: int, rng: np.random.RandomState, fixed: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Draw k of n rows, each set equally likely; those that are fixed come first."""
+    fixed = np.empty(0, np.int64) if fixed is None else fixed
+    ranks = sample_without_replacement(n - len(fixed), k - len(fixed), random_state=rng)
+    return np.concatenate([fixed, other_rows(ranks.astype(np.int64), fixed)])
 
 
 def draw_start(space: Space, k: int, rng: np.random.RandomState) -> NDArray[np.int64]:
-    """Draw k rows by their weights."""
+    """Draw k rows by their weights; those that are fixed come first."""
     if are_equal(space.weights):
-        return random_medoids(space.n, k, rng)
-    return sample_by_odds(space.weights, k, rng, exclude=np.empty(0, np.int64))
+        return random_medoids(space.n, k, rng, space.fixed)
+    drawn = sample_by_odds(space.weights, k - len(space.fixed), rng, exclude=space.fixed)
+    return np.concatenate([space.fixed, drawn])
 
 
 def draw_by_weight(space: Space, others_than: NDArray[np.int64], size: int, rng: np.random.RandomState) -> NDArray[Any]:
@@ -72,13 +85,13 @@ def kmeans_plus_plus(
     distances: NDArray[np.float32] | None = None,
 ) -> NDArray[np.int64]:
     """Draw medoids one by one among all rows; `distances` of shape (k, n) takes those of each medoid to all rows."""
-    medoids = np.empty(k, dtype=np.int64)
+    medoids = with_fixed(space, k)
     nearest = np.full(space.n, np.inf)
     with stages.stage("initial medoids", total=k, unit=" medoids") as bar:
         for slot in range(k):
-            if slot == 0:
+            if slot == 0 and len(space.fixed) == 0:
                 medoids[0] = draw_by_weight(space, medoids[:0], 1, rng)[0]
-            else:
+            elif slot >= len(space.fixed):
                 medoids[slot] = draw_far(nearest, space.weights, medoids[:slot], power, rng)
             row = distances_from(space, medoids[slot])
             np.minimum(nearest, row, out=nearest)
@@ -86,6 +99,11 @@ def kmeans_plus_plus(
                 distances[slot] = row
             bar.update(1)
     return medoids
+
+
+def with_fixed(space: Space, k: int) -> NDArray[np.int64]:
+    """Return room for k medoids, of which those that are fixed are there."""
+    return np.concatenate([space.fixed, np.empty(k - len(space.fixed), np.int64)])
 
 
 def draw_far(
@@ -134,7 +152,7 @@ def ls_kmeans_plus_plus(
     """
     distances = np.empty((k, space.n), np.float32)
     medoids = kmeans_plus_plus(space, k, rng, stages, power=power, distances=distances)
-    n_proposals = n_proposals if k < space.n else 0  # there is no other row
+    n_proposals = n_proposals if len(space.fixed) < k < space.n else 0  # nothing to swap
     with stages.stage("local search", total=n_proposals, unit=" proposals") as bar:
         search = _local_search(space, medoids, distances, n_proposals)
         del distances  # the search has a copy
@@ -154,7 +172,7 @@ def _local_search(
     if len(medoids) == 1:
         return _SingleMedoid(medoids, distances, space.weights)
     # As many more candidates than rows: however many proposals are in vain, they are no full cycle of all rows.
-    return _core.SwapSearch(space.n + n_proposals, medoids, distances, space.weights, 0.0)
+    return _core.SwapSearch(space.n + n_proposals, medoids, distances, space.weights, 0.0, len(space.fixed))
 
 
 class _SingleMedoid:
@@ -184,10 +202,11 @@ def kmc2(
     power: float = 1.0,
 ) -> NDArray[np.int64]:
     """Draw medoids one by one, each the end of a Markov chain over a few rows instead of a choice among all."""
-    medoids = np.empty(k, dtype=np.int64)
-    medoids[0] = draw_by_weight(space, medoids[:0], 1, rng)[0]
+    medoids = with_fixed(space, k)
+    if len(space.fixed) == 0:
+        medoids[0] = draw_by_weight(space, medoids[:0], 1, rng)[0]
     with stages.stage("initial medoids", total=k, unit=" medoids") as bar:
-        for slot in range(1, k):
+        for slot in range(max(1, len(space.fixed)), k):
             chain = draw_by_weight(space, medoids[:slot], chain_length, rng)
             columns = space.to_medoids(medoids[:slot], chain)
             block = fill_all(columns, np.empty((chain_length, slot), columns.dtype), Stages(), "distances")

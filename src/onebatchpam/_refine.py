@@ -70,10 +70,11 @@ class Refinement:
         n_jobs: int,
     ) -> None:
         self._space, self._block, self._weights, self._rng, self._n_jobs = space, block, weights, rng, n_jobs
+        self._n_fixed = len(space.fixed)
 
     def refine(self, medoids: Indices, *, rounds: int, max_iter: int, tol: float, stages: Stages) -> Refined:
         """Improve medoids by swaps that are confirmed."""
-        if rounds == 0 or self._block.shape[1] == self._space.n:
+        if rounds == 0 or self._block.shape[1] == self._space.n or self._n_fixed == len(medoids):
             return Refined(medoids)  # a batch of all rows has confirmed already
         with stages.stage("refinement", unit=" rounds") as bar:
             points = self._confirming_points(len(medoids))
@@ -102,6 +103,7 @@ class Refinement:
                 tol=tol,
                 n_jobs=self._n_jobs,
                 stages=Stages(),
+                n_fixed=self._n_fixed,
             )
             rows[:k] = rows[search.medoids]
             refined = Refined(known[search.medoids], refined.n_rounds + 1, refined.n_swaps + search.n_swaps)
@@ -136,7 +138,7 @@ class Refinement:
     ) -> Indices:
         """Return untried candidates, some for each medoid, and mark them as tried."""
         tried[medoids] = True
-        by_batch = best_by_batch(self._block, self._weights, medoids, tried, self._n_jobs)
+        by_batch = best_by_batch(self._block, self._weights, medoids, self._n_fixed, tried, self._n_jobs)
         tried[by_batch] = True
         state = _core.SwapSearch(len(medoids), np.arange(len(medoids)), medoid_rows, points.weights, 0.0)
         by_cluster = best_by_cluster(self._space, points, state.nearest, state.second_distances, tried, self._rng)
@@ -148,11 +150,12 @@ def best_by_batch(
     block: NDArray[np.float32],
     weights: NDArray[np.float64],
     medoids: Indices,
+    n_fixed: int,
     tried: NDArray[np.bool_],
     n_jobs: int,
 ) -> Indices:
     """Return for each medoid the untried candidates that, by the batch, had best take its place."""
-    search = _core.SwapSearch(len(block), medoids, block[medoids], weights, 0.0)
+    search = _core.SwapSearch(len(block), medoids, block[medoids], weights, 0.0, n_fixed)
     gains, slots = np.empty(len(block)), np.empty(len(block), dtype=np.int32)
     for rows in tile_bounds(len(block), _tiles.TILE_ENTRIES // block.shape[1]):
         search.best_swaps(block[rows], gains[rows], slots[rows], n_jobs)
@@ -175,13 +178,15 @@ def best_by_cluster(
     tried: NDArray[np.bool_],
     rng: np.random.RandomState,
 ) -> Indices:
-    """Return for each cluster the untried members that a sample of it would have for a medoid.
+    """Return for each cluster whose medoid is not fixed the untried members that a sample of it would have for one.
 
     A member's loss is the sum over the sample of the distance to it, or to the second nearest medoid if that is less.
     """
     order = np.argsort(nearest, kind="stable")
     chosen = [np.empty(0, dtype=np.int64)]
     for cluster in np.split(order, np.flatnonzero(np.diff(nearest[order])) + 1):
+        if nearest[cluster[0]] < len(space.fixed):
+            continue
         drawn = sample_by_weight(points.weights[cluster], min(len(cluster), POINTS_PER_CLUSTER), rng)
         sample = cluster[drawn.indices]
         members = points.indices[cluster[~tried[points.indices[cluster]]]]

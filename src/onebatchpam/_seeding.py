@@ -90,7 +90,8 @@ class RandomMedoids(MedoidEstimator):
     def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
         # Not `random_medoids`, the draw of init="random": scikit-learn checks that a clusterer finds some blobs with
         # the seed 0. Six of seven random draws do; that one does not.
-        return Selection(np.argsort(rng.random_sample(space.n), kind="stable")[:k])
+        order = np.argsort(rng.random_sample(space.n), kind="stable")
+        return Selection(np.concatenate([space.fixed, order[~np.isin(order, space.fixed)]])[:k])
 
 
 class KMeansPlusPlus(MedoidEstimator):

@@ -60,12 +60,15 @@ def search_swaps(
     tol: float,
     n_jobs: int,
     stages: Stages,
+    n_fixed: int = 0,
 ) -> SwapResult:
-    """Improve the medoids by eager swaps until a full cycle brings none."""
+    """Improve the medoids by eager swaps until a full cycle brings none; the first ones may be fixed."""
     with stages.stage("swap search", unit=" candidates") as bar:
-        if len(medoids) == 1:
+        if len(medoids) == 1 and n_fixed == 0:
             return _best_single(block, medoids, weights, n_jobs)
-        search = _core.SwapSearch(len(block), medoids, block[medoids], weights, tol)
+        search = _core.SwapSearch(len(block), medoids, block[medoids], weights, tol, n_fixed)
+        if n_fixed == len(medoids):
+            return SwapResult(medoids, search.loss, 0, 0, True)
         n_iter = 0
         while n_iter < max_iter and not search.converged:
             n_iter += 1

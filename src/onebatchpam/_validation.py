@@ -63,13 +63,11 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 
 def check_n_clusters(n_clusters: Any, n: int, n_absent: int = 0) -> int:
-    """Return the number of clusters, for n rows and others that have no weight."""
+    """Return the number of clusters of n rows, some of which have no weight."""
     k = check_integer(n_clusters, "n_clusters", at_least=1)
-    if k > n:
-        absent = f", of which {n} have a positive weight" if n_absent else ""
-        raise ValueError(
-            f"n_clusters={k} is larger than n_samples={n + n_absent}{absent}: expected at most one medoid per row"
-        )
+    if k > n - n_absent:
+        absent = f", of which {n - n_absent} have a positive weight" if n_absent else ""
+        raise ValueError(f"n_clusters={k} is larger than n_samples={n}{absent}: expected at most one medoid per row")
     return k
 
 
@@ -88,6 +86,16 @@ def check_medoids(medoids: ArrayLike, k: int, n: int, name: str) -> NDArray[np.i
     if len(values) < k:
         raise ValueError(f"{name} holds {values[counts > 1][0]} more than once: expected distinct row indices")
     return indices.astype(np.int64)
+
+
+def check_fixed_medoids(fixed: ArrayLike | None, k: int, n: int) -> NDArray[np.int64]:
+    """Return the indices of rows that are to be medoids, at most k."""
+    indices = np.asarray([] if fixed is None else fixed)
+    if indices.size == 0:
+        return np.empty(0, np.int64)
+    if indices.size > k:
+        raise ValueError(f"fixed_medoids has shape {indices.shape}: expected at most n_clusters={k} row indices")
+    return check_medoids(indices, indices.size, n, "fixed_medoids")
 
 
 def check_weights(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:

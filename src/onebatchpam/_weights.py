@@ -57,7 +57,7 @@ def weigh(space: Space, block: NDArray[np.float32], batch: Batch, variant: str, 
     if len(batch.indices) == len(block):
         return batch.weights  # a batch of all rows estimates nothing: there is nothing to correct
     if variant in DEBIASED:
-        debias(block, batch, scan.largest, space.weights)
+        debias(space, block, batch, scan.largest)
     if variant in NEAREST_NEIGHBOUR_WEIGHTED:
         return nearest_neighbour_weights(scan.nearest, len(batch.indices), space.weights)
     return batch.weights
@@ -68,12 +68,15 @@ def nearest_neighbour_weights(nearest: NDArray[np.int32], m: int, weights: NDArr
     return np.bincount(nearest, weights, minlength=m).astype(np.float64) * (m / len(weights))
 
 
-def debias(block: NDArray[np.float32], batch: Batch, largest: float, weights: NDArray[np.float64]) -> None:
+def debias(space: Space, block: NDArray[np.float32], batch: Batch, largest: float) -> None:
     """Put a batch point at the largest distance from itself, in place.
 
     At distance 0 it would be preferred as a medoid for being in the batch. With weights a row may be so heavy that it
-    is in the batch for its own sake: the more of its weight is its own, the nearer to itself it stays.
+    is in the batch for its own sake: the more of its weight is its own, the nearer to itself it stays. A medoid that is
+    fixed is not preferred to any other, and stays where it is.
     """
     n, m = len(block), len(batch.indices)
-    own_shares = np.minimum(1, weights[batch.indices] * (m / weights.sum()))  # m / n if all weigh the same
-    block[batch.indices, np.arange(m)] = largest * np.minimum(1, (1 - own_shares) / (1 - m / n))
+    own_shares = np.minimum(1, space.weights[batch.indices] * (m / space.weights.sum()))  # m / n if all weigh the same
+    distances = largest * np.minimum(1, (1 - own_shares) / (1 - m / n))
+    moved = np.flatnonzero(~np.isin(batch.indices, space.fixed))
+    block[batch.indices[moved], moved] = distances[moved]

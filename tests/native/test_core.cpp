@@ -210,6 +210,43 @@ void test_swap_search(const char* level) {
     check(is_optimal, "no single swap improves", level);
 }
 
+// The first medoids stay, the others end where no allowed swap improves; also if all are fixed, or the only one.
+void test_fixed_medoids(const char* level) {
+    const std::size_t n = 300, m = 150, p = 2;
+    const auto rows = random_rows<float>(n, p, 5);
+    std::vector<float> block(n * m);
+    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
+    const std::vector<double> weights(m, 1);
+    std::vector<std::int64_t> start(20);
+    for (std::size_t slot = 0; slot < start.size(); ++slot) start[slot] = static_cast<std::int64_t>(slot);
+    // Numbers of medoids that fill no vector, one, and some more.
+    for (const auto& [k, n_fixed] : std::vector<std::pair<std::size_t, std::size_t>>{
+             {1, 0}, {1, 1}, {2, 1}, {2, 2}, {3, 2}, {8, 5}, {9, 8}, {16, 16}, {19, 17}, {20, 3}}) {
+        SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0, n_fixed);
+        while (!search.converged()) search.sweep({block.data(), n, m, m}, 0, 2);
+        const auto& medoids = search.medoids();
+        const auto end_of_fixed = start.begin() + static_cast<std::ptrdiff_t>(n_fixed);
+        check(std::equal(start.begin(), end_of_fixed, medoids.begin()), "fixed medoids stay", level);
+        check((search.n_swaps() > 0) == (n_fixed < k), "the others move", level);
+        bool is_optimal = true;
+        for (std::size_t slot = n_fixed; slot < k; ++slot)
+            for (std::size_t i = 0; i < n; ++i) {
+                auto swapped = medoids;
+                swapped[slot] = static_cast<std::int64_t>(i);
+                is_optimal &= batch_loss(block, m, swapped, weights) >= search.loss() * (1 - 1e-12);
+            }
+        check(is_optimal, "no swap of another medoid improves", level);
+        std::vector<double> gains(n);
+        std::vector<std::int32_t> slots(n);
+        search.best_swaps({block.data(), n, m, m}, gains.data(), slots.data(), 2);
+        const bool none_is_fixed = std::all_of(slots.begin(), slots.end(), [first = n_fixed](std::int32_t slot) {
+            return static_cast<std::size_t>(slot) >= first;
+        });
+        const bool none_gains = std::all_of(gains.begin(), gains.end(), [](double gain) { return std::isinf(gain); });
+        check(n_fixed < k ? none_is_fixed && !none_gains : none_gains, "no fixed medoid is proposed to leave", level);
+    }
+}
+
 void test_scans(const char* level) {
     for (const std::size_t m : {1, 5, 16, 33}) {
         const std::size_t n = 70;
@@ -289,6 +326,7 @@ int main() {
         test_distances<std::uint8_t>(level->name);
         test_gower(level->name);
         test_swap_search(level->name);
+        test_fixed_medoids(level->name);
         test_scans(level->name);
     }
     check(!force_kernels("none"), "an unknown level is refused", "-");
