@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core
 from onebatchpam._assign import Assignment, assign
-from onebatchpam._build import build, starts_by_build
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._fasterpam import square_block
@@ -17,6 +16,7 @@ from onebatchpam._init import initial_medoids
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
+from onebatchpam._start import build, starts_by_build
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import BlockScan
 

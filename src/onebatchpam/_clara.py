@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam._assign import Assignment, assign_all
-from onebatchpam._build import search_from, starts_by_build
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import random_medoids
@@ -17,6 +16,7 @@ from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
 from onebatchpam._sampling import Batch, sample_by_weight
+from onebatchpam._start import search_from, starts_by_build
 from onebatchpam._swap import SwapResult
 from onebatchpam._tiles import fill_all
 from onebatchpam._validation import check_integer, check_not_negative

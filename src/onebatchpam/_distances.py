@@ -45,6 +45,11 @@ class Space(ABC):
     def distances_to_mean(self) -> NDArray[Any]:
         """Return d(row, mean) for all rows."""
 
+    @property
+    @abstractmethod
+    def n_given(self) -> int:
+        """Number of rows of the user's data."""
+
     @abstractmethod
     def numbers(self, indices: Indices) -> Indices:
         """Return which rows of the user's data these are."""
@@ -77,6 +82,10 @@ class WholeSpace(Space):
     def rows(self, indices: Indices) -> Any:
         """Return these rows as the user gave them; None if there are no rows of features."""
 
+    @property
+    def n_given(self) -> int:
+        return self.n
+
     def numbers(self, indices: Indices) -> Indices:
         return indices
 
@@ -105,6 +114,10 @@ class PresentRows(Space):
 
     def distances_to_mean(self) -> NDArray[Any]:
         return self._whole.distances_to_mean()[self._chosen]
+
+    @property
+    def n_given(self) -> int:
+        return self._whole.n
 
     def numbers(self, indices: Indices) -> Indices:
         return self._chosen[indices]

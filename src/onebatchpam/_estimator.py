@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._block import sample_block
-from onebatchpam._build import search_from, starts_by_build
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import check_n_init, initial_medoids
@@ -17,6 +16,7 @@ from onebatchpam._progress import Stages
 from onebatchpam._refine import Refinement, resolve_rounds
 from onebatchpam._result import Selection, best_of
 from onebatchpam._sampling import VARIANTS, resolve_batch_size
+from onebatchpam._start import choose_start, search_from
 from onebatchpam._validation import check_choice, check_integer, check_not_negative
 from onebatchpam._weights import weigh
 
@@ -78,7 +78,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         the result then depends neither on `random_state` nor on the order of the rows.
     n_init : int, default=1
         Number of starts on the same batch, each refined; the one with the best objective over all rows is kept. With
-        ``init="auto"`` all but the first are random.
+        ``init="auto"`` or a warm start this is so for the first; the others are drawn.
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
@@ -88,6 +88,9 @@ class OneBatchPAM(WeightedMedoidEstimator):
         change the result.
     random_state : int, RandomState or None, default=None
         Draws the first medoids and the batch.
+    warm_start : bool, default=False
+        Whether a further fit starts from the medoids of the last one, instead of `init`: the rows that now have these
+        indices. If the number of rows or `n_clusters` is another than in the last fit, it starts afresh.
     verbose : int, default=0
         With 1, stages that take long show a progress bar.
 
@@ -153,6 +156,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         tol: float = 1e-6,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -167,6 +171,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
@@ -177,8 +182,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         rounds = resolve_rounds(self.refine)
         n_init = check_n_init(self.n_init, self.init)
 
-        builds = starts_by_build(self.init, m, space.n)
-        start = None if builds else initial_medoids(self.init, space, k, rng, stages)
+        start = choose_start(self, space, k, m, rng, stages)
         batch, block, scan = sample_block(space, m, variant, rng, n_jobs, stages)
         weights = weigh(space, block, batch, variant, scan)
         refinement = Refinement(space, block, weights, rng, n_jobs)

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
-from onebatchpam._build import search_from, starts_by_build
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import MatrixSpace, Space
-from onebatchpam._init import initial_medoids
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
+from onebatchpam._start import choose_start, search_from
 from onebatchpam._tiles import fill_all, tile_bounds
 from onebatchpam._validation import check_integer, check_not_negative
 from onebatchpam._weights import BlockScan
@@ -56,6 +55,9 @@ class FasterPAM(WeightedMedoidEstimator):
         change the result.
     random_state : int, RandomState or None, default=None
         Draws the first medoids.
+    warm_start : bool, default=False
+        Whether a further fit starts from the medoids of the last one, instead of `init`: the rows that now have these
+        indices. If the number of rows or `n_clusters` is another than in the last fit, it starts afresh.
     verbose : int, default=0
         With 1, stages that take long show a progress bar.
 
@@ -108,6 +110,7 @@ class FasterPAM(WeightedMedoidEstimator):
         tol: float = 1e-6,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -118,14 +121,14 @@ class FasterPAM(WeightedMedoidEstimator):
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         tol = check_not_negative(self.tol, "tol")
 
-        builds = starts_by_build(self.init, space.n, space.n)
-        start = None if builds else initial_medoids(self.init, space, k, rng, stages)
+        start = choose_start(self, space, k, space.n, rng, stages)
         block = square_block(space, n_jobs, stages)
         search = search_from(
             start, block, k, space.weights, space.fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages

@@ -45,7 +45,7 @@ def fixed_first(space: Space, medoids: NDArray[np.int64], name: str) -> NDArray[
     missing = np.setdiff1d(space.fixed, medoids)
     if len(missing):
         row = space.numbers(missing)[0]
-        raise ValueError(f"{name} lacks row {row}, which is one of fixed_medoids: expected all of them in {name}")
+        raise ValueError(f"{name} lacks row {row}, which is one of fixed_medoids: expected all of them in it")
     return np.concatenate([space.fixed, medoids[~np.isin(medoids, space.fixed)]])
 
 

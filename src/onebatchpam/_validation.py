@@ -55,6 +55,13 @@ def check_not_negative(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_flag(value: Any, name: str) -> bool:
+    """Return a parameter that is true or false."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r}: expected True or False")
+    return bool(value)
+
+
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return a parameter that is one of a few names."""
     if not isinstance(value, str) or value not in choices:

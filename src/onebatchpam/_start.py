@@ -1,7 +1,8 @@
-"""Where a search starts if the data are small: at PAM's BUILD, which draws nothing.
+"""Where a search starts: at the medoids of the last fit, at those that are drawn or given, or at PAM's BUILD.
 
-Candidates are then looked at in the order of their sums, the most central first. So neither a random state nor the
-order of the rows enters, and a row that comes twice is the same as a row of weight two.
+BUILD is for small data, and draws nothing. Candidates are then looked at in the order of their sums, the most central
+first. So neither a random state nor the order of the rows enters, and a row that comes twice is the same as a row of
+weight two.
 """
 
 from __future__ import annotations
@@ -13,12 +14,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core
-from onebatchpam._distances import Indices
+from onebatchpam._distances import Indices, Space
+from onebatchpam._init import fixed_first, initial_medoids
 from onebatchpam._progress import Stages
 from onebatchpam._swap import SwapResult, search_swaps
+from onebatchpam._validation import check_flag
 
 # BUILD looks at the whole block for every medoid. With more rows a search from random ones is as good and faster.
 MOST_ROWS = 200
+
+
+def choose_start(
+    estimator: Any, space: Space, k: int, m: int, rng: np.random.RandomState, stages: Stages
+) -> Indices | None:
+    """Return where an estimator with `init` and `warm_start` starts on a batch of m rows; None means by BUILD."""
+    if check_flag(estimator.warm_start, "warm_start") and fits_last_one(estimator, space, k):
+        name = "medoid_indices_ of the last fit (warm_start=True)"
+        return fixed_first(space, space.indices_of(estimator.medoid_indices_, k, name), name)
+    if starts_by_build(estimator.init, m, space.n):
+        return None
+    return initial_medoids(estimator.init, space, k, rng, stages)
+
+
+def fits_last_one(estimator: Any, space: Space, k: int) -> bool:
+    """Say whether there was a fit before, to as many rows with as many medoids."""
+    if not hasattr(estimator, "medoid_indices_"):
+        return False
+    return (len(estimator.labels_), len(estimator.medoid_indices_)) == (space.n_given, k)
 
 
 def starts_by_build(init: Any, m: int, n: int) -> bool:
