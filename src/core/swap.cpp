@@ -54,9 +54,12 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
       is_medoid_(n_candidates),
       tolerance_(tolerance) {
     for (const std::int64_t medoid : medoids_) is_medoid_[static_cast<std::size_t>(medoid)] = true;
-    for (std::size_t j = 0; j < m; ++j) {
-        for (std::size_t slot = 0; slot < k; ++slot) to_medoids_[j * k + slot] = medoid_rows[slot * m + j];
-        find_nearest(j);
+    constexpr std::size_t points_per_tile = 64;  // so that what is read and what is written stays in the cache
+    for (std::size_t start = 0; start < m; start += points_per_tile) {
+        const std::size_t stop = std::min(m, start + points_per_tile);
+        for (std::size_t slot = 0; slot < k; ++slot)
+            for (std::size_t j = start; j < stop; ++j) to_medoids_[j * k + slot] = medoid_rows[slot * m + j];
+        for (std::size_t j = start; j < stop; ++j) find_nearest(j);
     }
     sum_up();
 }

@@ -44,6 +44,11 @@ class Space(ABC):
     @abstractmethod
     def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns: ...
 
+    @property
+    def row_size(self) -> int:
+        """Return how many entries a row takes to store."""
+        return 1
+
     @abstractmethod
     def rows(self, indices: Indices) -> Any:
         """Return these rows as the user gave them; None if there are no rows of features."""
@@ -114,6 +119,10 @@ class VectorSpace(Space):
             return to(points, X, self._n_jobs)
 
         return compare(self.X) if rows is None else _ChosenRows(compare, self.X, rows)
+
+    @property
+    def row_size(self) -> int:
+        return int(np.prod(self.X.shape[1:]))
 
     def rows(self, indices: Indices) -> Any:
         return self.metric.as_given(self.X[indices])

@@ -23,12 +23,12 @@ from onebatchpam._assign import nearest_medoids
 from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import tile_bounds
+from onebatchpam._tiles import fill_all, tile_bounds
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import raise_for_bad_entry
 
 MAX_AUTOMATIC_ROUNDS = 10
-LEAST_PROGRESS = 5e-4  # another round is made while the last one lowered the objective by more than this fraction
+LEAST_PROGRESS = 2e-4  # another round is made while the last one lowered the objective by more than this fraction
 CANDIDATES_BY_BATCH = 5  # for each medoid, in each round
 CANDIDATES_BY_CLUSTER = 5
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
@@ -84,12 +84,13 @@ class Refinement:
     def _rounds(
         self, medoids: Indices, points: Indices, max_rounds: int, max_iter: int, tol: float, bar: tqdm
     ) -> Refined:
-        k, refined, loss = len(medoids), Refined(medoids), np.inf
-        weights, tried = np.ones(len(points)), np.zeros(self._space.n, dtype=bool)
+        k, refined = len(medoids), Refined(medoids)
+        weights, tried, is_open = np.ones(len(points)), np.zeros(self._space.n, dtype=bool), np.ones(k, dtype=bool)
         rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), len(points)), np.float32)  # the first k are the medoids'
         self._fill(rows[:k], medoids, points)
-        for _ in range(max_rounds):
-            candidates = self._candidates(refined.medoids, points, rows[:k], tried)
+        while is_open.any() and refined.n_rounds < max_rounds:
+            state = _core.SwapSearch(k, np.arange(k), rows[:k], weights, tol)
+            candidates = self._candidates(refined.medoids, is_open, points, state, tried)
             known = np.concatenate([refined.medoids, candidates])
             self._fill(rows[k : len(known)], candidates, points)
             search = search_swaps(
@@ -101,13 +102,14 @@ class Refinement:
                 n_jobs=self._n_jobs,
                 stages=Stages(),
             )
+            # A medoid that its candidates could not replace has none better that are known of.
+            is_open = search.medoids != np.arange(k)
             rows[:k] = rows[search.medoids]
             refined = Refined(known[search.medoids], refined.n_rounds + 1, refined.n_swaps + search.n_swaps)
             bar.set_postfix(swaps=refined.n_swaps, objective=search.loss, refresh=False)
             bar.update()
-            if search.n_swaps == 0 or search.loss > loss * (1 - LEAST_PROGRESS):
+            if search.loss > state.loss * (1 - LEAST_PROGRESS):
                 break
-            loss = search.loss
         return refined
 
     def _confirming_points(self, k: int) -> Indices:
@@ -123,23 +125,29 @@ class Refinement:
         """Write d(candidate, point), a row for each candidate."""
         if len(candidates) == 0:
             return
-        columns = self._space.to_medoids(candidates, None if len(points) == self._space.n else points)
-        for rows in columns.tiles():
-            tile = np.empty((rows.stop - rows.start, len(candidates)), np.float32)
-            columns.fill(rows, tile)
-            if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
-                raise_for_bad_entry(tile, rows.start, 0)
-            out[:, rows] = tile.T
+        for tile in tile_bounds(len(points), _tiles.TILE_ENTRIES // max(len(candidates), self._space.row_size)):
+            columns = self._space.to_points(points[tile], candidates)
+            fill_all(columns, out[:, tile], Stages(), "refinement", see=self._check)
+
+    def _check(self, tile: NDArray[np.float32], first_row: int) -> None:
+        if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
+            raise_for_bad_entry(tile, first_row, 0)
 
     def _candidates(
-        self, medoids: Indices, points: Indices, medoid_rows: NDArray[np.float32], tried: NDArray[np.bool_]
+        self,
+        medoids: Indices,
+        is_open: NDArray[np.bool_],
+        points: Indices,
+        state: _core.SwapSearch,
+        tried: NDArray[np.bool_],
     ) -> Indices:
-        """Return untried candidates, some for each medoid, and mark them as tried."""
+        """Return untried candidates, some for each open medoid, and mark them as tried."""
         tried[medoids] = True
-        by_batch = best_by_batch(self._block, self._weights, medoids, tried, self._n_jobs)
+        by_batch = best_by_batch(self._block, self._weights, medoids, is_open, tried, self._n_jobs)
         tried[by_batch] = True
-        state = _core.SwapSearch(len(medoids), np.arange(len(medoids)), medoid_rows, np.ones(len(points)), 0.0)
-        by_cluster = best_by_cluster(self._space, points, state.nearest, state.second_distances, tried, self._rng)
+        by_cluster = best_by_cluster(
+            self._space, points, state.nearest, state.second_distances, is_open, tried, self._rng
+        )
         tried[by_cluster] = True
         return np.concatenate([by_batch, by_cluster])
 
@@ -148,15 +156,16 @@ def best_by_batch(
     block: NDArray[np.float32],
     weights: NDArray[np.float64],
     medoids: Indices,
+    is_open: NDArray[np.bool_],
     tried: NDArray[np.bool_],
     n_jobs: int,
 ) -> Indices:
-    """Return for each medoid the untried candidates that, by the batch, had best take its place."""
+    """Return for each open medoid the untried candidates that, by the batch, had best take its place."""
     search = _core.SwapSearch(len(block), medoids, block[medoids], weights, 0.0)
     gains, slots = np.empty(len(block)), np.empty(len(block), dtype=np.int32)
     for rows in tile_bounds(len(block), _tiles.TILE_ENTRIES // block.shape[1]):
         search.best_swaps(block[rows], gains[rows], slots[rows], n_jobs)
-    untried = np.flatnonzero(~tried)
+    untried = np.flatnonzero(~tried & is_open[slots])
     return untried[smallest_of_each(slots[untried], -gains[untried], CANDIDATES_BY_BATCH)]
 
 
@@ -172,16 +181,19 @@ def best_by_cluster(
     points: Indices,
     nearest: NDArray[np.int32],
     second_distances: NDArray[np.float32],
+    is_open: NDArray[np.bool_],
     tried: NDArray[np.bool_],
     rng: np.random.RandomState,
 ) -> Indices:
-    """Return for each cluster the untried members that a sample of it would have for a medoid.
+    """Return for each open cluster the untried members that a sample of it would have for a medoid.
 
     A member's loss is the sum over the sample of the distance to it, or to the second nearest medoid if that is less.
     """
     order = np.argsort(nearest, kind="stable")
     chosen = [np.empty(0, dtype=np.int64)]
     for cluster in np.split(order, np.flatnonzero(np.diff(nearest[order])) + 1):
+        if not is_open[nearest[cluster[0]]]:
+            continue
         sample = cluster
         if len(cluster) > POINTS_PER_CLUSTER:
             sample = cluster[np.sort(rng.choice(len(cluster), POINTS_PER_CLUSTER, replace=False))]
@@ -202,4 +214,4 @@ def mean_losses(
         tile = np.empty((rows.stop - rows.start, columns.n_columns), np.float32)
         columns.fill(rows, tile)
         losses[rows] = np.minimum(tile, second_distances, out=tile).sum(axis=1, dtype=np.float64)
-    return losses / np.maximum(1, len(sample) - np.isin(members, sample))
+    return losses / np.maximum(1, len(sample) - np.isin(members, sample, kind="table"))
