@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from onebatchpam import _core, _tiles
-from onebatchpam._assign import nearest_medoids
+from onebatchpam._assign import Assignment, assign, spread_duplicates
 from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._swap import search_swaps
@@ -84,10 +84,13 @@ class Refinement:
     def _rounds(
         self, medoids: Indices, points: Indices, max_rounds: int, max_iter: int, tol: float, bar: tqdm
     ) -> Refined:
-        k, refined = len(medoids), Refined(medoids)
+        k = len(medoids)
         weights, tried, is_open = np.ones(len(points)), np.zeros(self._space.n, dtype=bool), np.ones(k, dtype=bool)
         rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), len(points)), np.float32)  # the first k are the medoids'
         self._fill(rows[:k], medoids, points)
+        if len(points) == self._space.n:
+            medoids = self._without_duplicates(medoids, rows[:k])
+        refined = Refined(medoids)
         while is_open.any() and refined.n_rounds < max_rounds:
             state = _core.SwapSearch(k, np.arange(k), rows[:k], weights, tol)
             candidates = self._candidates(refined.medoids, is_open, points, state, tried)
@@ -113,13 +116,22 @@ class Refinement:
         return refined
 
     def _confirming_points(self, k: int) -> Indices:
-        n, affordable = self._space.n, self._block.size // (k * CANDIDATES_PER_MEDOID)
-        if affordable >= n:
+        n, m = self._space.n, self._block.shape[1]
+        n_points = max(m, n * m // (k * CANDIDATES_PER_MEDOID))  # fewer than the batch has would tell nothing new
+        if n_points >= n:
             return np.arange(n)
-        return np.sort(self._rng.choice(n, max(affordable, 1), replace=False))
+        return np.sort(self._rng.choice(n, n_points, replace=False))
+
+    def _without_duplicates(self, medoids: Indices, rows: NDArray[np.float32]) -> Indices:
+        """Move duplicates of medoids, as the assignment would in the end: a start that is not worse."""
+        state = _core.SwapSearch(len(medoids), np.arange(len(medoids)), rows, np.ones(self._space.n), 0.0)
+        distinct = spread_duplicates(self._space, medoids, Assignment(state.nearest, state.nearest_distances))
+        if not np.array_equal(distinct, medoids):
+            self._fill(rows, distinct, np.arange(self._space.n))
+        return distinct
 
     def _objective(self, medoids: Indices) -> float:
-        return nearest_medoids(self._space.to_medoids(medoids), Stages()).inertia
+        return assign(self._space, medoids, Stages())[1].inertia
 
     def _fill(self, out: NDArray[np.float32], candidates: Indices, points: Indices) -> None:
         """Write d(candidate, point), a row for each candidate."""
