@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-STATUS = Path("/proc/self/status")
+STATUS, MEMORY = Path("/proc/self/status"), Path("/proc/meminfo")
 
 
 # Parameters of mallopt in glibc, and values: no mappings of their own for large blocks, no trimming, one arena.
@@ -55,8 +55,14 @@ def environment(variables: dict[str, str]) -> Iterator[None]:
 
 
 def touch_memory(n_bytes: int) -> None:
-    """Use that much memory and free it."""
-    np.ones(n_bytes, dtype=np.uint8)
+    """Use that much memory and free it; at most a quarter of what is available, since it may be kept."""
+    np.ones(min(n_bytes, available_bytes() // 4), dtype=np.uint8)
+
+
+def available_bytes() -> int:
+    """Return the memory that this machine has left."""
+    line = next(line for line in MEMORY.read_text().splitlines() if line.startswith("MemAvailable:"))
+    return int(line.split()[1]) * 1024
 
 
 def resident_bytes() -> int:
