@@ -118,7 +118,11 @@ class VectorSpace(Space):
         def compare(X: Rows) -> Columns:
             return to(points, X, self._n_jobs)
 
-        return compare(self.X) if rows is None else _ChosenRows(compare, self.X, rows)
+        if rows is None:
+            return compare(self.X)
+        if len(rows) * self.row_size <= _tiles.TILE_ENTRIES:
+            return compare(self.X[rows])
+        return _ChosenRows(compare, self.X, rows)
 
     @property
     def row_size(self) -> int:
