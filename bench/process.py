@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,19 @@ def run_alone(task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str,
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=context) as executor:
         return executor.submit(task, *arguments).result()
+
+
+@contextmanager
+def processes(names: Sequence[str]) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Start a process for each name; yield call(name, task, *arguments), which runs a task in one of them."""
+    context = multiprocessing.get_context("spawn")
+    with ExitStack() as stack:
+        executors = {name: stack.enter_context(ProcessPoolExecutor(1, mp_context=context)) for name in names}
+
+        def call(name: str, task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+            return executors[name].submit(task, *arguments).result()
+
+        yield call
 
 
 def keep_memory() -> None:
