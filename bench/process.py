@@ -5,15 +5,15 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-STATUS = Path("/proc/self/status")
+STATUS, MEMORY = Path("/proc/self/status"), Path("/proc/meminfo")
 
 
 # Parameters of mallopt in glibc, and values: no mappings of their own for large blocks, no trimming, one arena.
@@ -25,6 +25,19 @@ def run_alone(task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str,
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=context) as executor:
         return executor.submit(task, *arguments).result()
+
+
+@contextmanager
+def processes(names: Sequence[str]) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Start a process for each name; yield call(name, task, *arguments), which runs a task in one of them."""
+    context = multiprocessing.get_context("spawn")
+    with ExitStack() as stack:
+        executors = {name: stack.enter_context(ProcessPoolExecutor(1, mp_context=context)) for name in names}
+
+        def call(name: str, task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+            return executors[name].submit(task, *arguments).result()
+
+        yield call
 
 
 def keep_memory() -> None:
@@ -55,8 +68,14 @@ def environment(variables: dict[str, str]) -> Iterator[None]:
 
 
 def touch_memory(n_bytes: int) -> None:
-    """Use that much memory and free it."""
-    np.ones(n_bytes, dtype=np.uint8)
+    """Use that much memory and free it; at most a quarter of what is available, since it may be kept."""
+    np.ones(min(n_bytes, available_bytes() // 4), dtype=np.uint8)
+
+
+def available_bytes() -> int:
+    """Return the memory that this machine has left."""
+    line = next(line for line in MEMORY.read_text().splitlines() if line.startswith("MemAvailable:"))
+    return int(line.split()[1]) * 1024
 
 
 def resident_bytes() -> int:

@@ -2,10 +2,10 @@
 
 That is its first section; `methods.py` has the others.
 
-The same data, k, batch size and metric; every run in a process of its own, the contestants taking turns. Time covers
-the call to `fit` only, on memory that the process has used before. The objective is computed here, in float64, from the
-medoids that were returned. Memory, in another process, is the peak during the fit, data included, beyond that before
-the data were loaded.
+The same data, k, batch size and metric; every contestant in a process of its own, in which it has made a fit before
+that is not counted; the contestants take turns. Time covers the call to `fit` only. The objective is computed here, in
+float64, from the medoids that were returned. Memory, in another process, is the peak during the fit, data included,
+beyond that before the data were loaded.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ from scipy.spatial.distance import cdist
 
 from bench import methods
 from bench.data import load
-from bench.process import keep_memory, peak_bytes, reset_peak, resident_bytes, run_alone, touch_memory
+from bench.process import keep_memory, peak_bytes, processes, reset_peak, resident_bytes, run_alone
 
 PACKAGES = ("onebatchpam", "onebatch", "kmedoids", "banditpam", "scikit-learn")
 ROWS_PER_OBJECTIVE_TILE = 5000
-MEMORY_TO_TOUCH = 3  # times data and block: no contestant uses more
 
 
 @dataclass(frozen=True)
@@ -110,13 +109,11 @@ CONTESTANTS = {
 
 
 def measure(case: Case, name: str, seed: int, folder: Path) -> dict[str, Any]:
-    """Run one contestant once; called in a fresh process."""
+    """Run one contestant once; called in its process."""
     contestant = CONTESTANTS[name]
     keep_memory()
-    warm_up(contestant, case)
     X = load(case.dataset, folder, contestant.dtype)
     m = case.batch_size(len(X))
-    touch_memory(MEMORY_TO_TOUCH * needed_bytes(X, m))
     start = time.perf_counter()
     medoids, stages = contestant.fit(X, case, m, seed)
     seconds = time.perf_counter() - start
@@ -180,11 +177,14 @@ def run_onebatch(seeds: int, only: str, folder: Path, keep: Callable[[dict[str, 
     for case in (case for case in CASES if only in str(case)):
         names = [name for name, contestant in CONTESTANTS.items() if contestant.takes(case)]
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-        for seed in range(seeds):
+        with processes(names) as call:
             for name in names:
-                record = run_alone(measure, case, name, seed, folder)
-                runs[name].append(record)
-                keep({"section": "onebatch", "case": str(case), "method": name, "seed": seed, **record})
+                call(name, measure, case, name, 0, folder)  # the first fit of a process is not counted
+            for seed in range(seeds):
+                for name in names:
+                    record = call(name, measure, case, name, seed, folder)
+                    runs[name].append(record)
+                    keep({"section": "onebatch", "case": str(case), "method": name, "seed": seed, **record})
         peaks = {name: run_alone(measure_peak, case, name, folder) for name in names}
         print(f"\n{case}\n{table(runs, peaks)}", flush=True)
 

@@ -71,8 +71,9 @@ def gower_ranges(rows, numeric):
 
 
 def batch_size(n, k):
-    """Return 100 ln(k n), but at least ten points per medoid and at most all rows."""
-    return min(n, max(math.ceil(100 * math.log(k * n)), 10 * k))
+    """Return 100 ln(k n), but at least ten points per medoid; all rows if they are fewer than four times that."""
+    m = max(math.ceil(100 * math.log(k * n)), 10 * k)
+    return n if n < 4 * m else m
 
 
 def lightweight_coreset_probabilities(X, metric):

@@ -153,9 +153,16 @@ def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
     tried = np.zeros(300, dtype=bool)
     tried[medoids] = True
     chosen = best_by_cluster(
-        VectorSpace(rows, resolve_metric("manhattan"), 1), Batch.unweighted(np.arange(300)), nearest, second, tried, rng
+        VectorSpace(rows, resolve_metric("manhattan"), 1),
+        Batch.unweighted(np.arange(300)),
+        nearest,
+        second,
+        np.array([True, False, True]),
+        tried,
+        rng,
     )
-    for slot in range(3):
+    assert 1 not in nearest[chosen]
+    for slot in (0, 2):
         members = np.flatnonzero((nearest == slot) & ~tried)
         points = np.flatnonzero(nearest == slot)
         losses = np.minimum(reference.distance_block(rows[members], rows[points], "manhattan"), second[points]).sum(1)

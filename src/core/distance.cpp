@@ -13,6 +13,8 @@ namespace {
 // result.
 constexpr std::size_t tile_bytes = 256 * 1024;
 constexpr std::size_t max_tile_rows = 96;
+// Less takes no longer than to start a thread.
+constexpr std::size_t min_work_for_threads = 2'000'000;
 // Below this length a dot product saves nothing over differences.
 constexpr std::size_t min_units_for_products = 32;
 
@@ -111,6 +113,7 @@ template <class Out>
 void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, std::size_t out_stride, int n_threads) const {
     const std::size_t units_bytes = packing_.n_units() * packing_.unit_bytes();
     const std::size_t per_tile = std::clamp<std::size_t>(tile_bytes / (units_bytes + 1) / 12 * 12, 12, max_tile_rows);
+    if (n_rows * n_columns_ * packing_.n_units() < min_work_for_threads) n_threads = 1;
     std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
     parallel_for(n_threads, tiles_of(n_rows, per_tile), [&](std::size_t index, int thread) {
         const std::size_t first = index * per_tile, count = std::min(per_tile, n_rows - first);

@@ -10,7 +10,7 @@
 namespace obp {
 namespace {
 
-constexpr std::size_t candidates_per_task = 32;
+constexpr std::size_t candidates_per_task = 32, max_chunks_ahead = 16;
 
 std::size_t tasks_of(std::size_t n_candidates) {
     return (n_candidates + candidates_per_task - 1) / candidates_per_task;
@@ -55,27 +55,44 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
       n_fixed_(n_fixed),
       tolerance_(tolerance) {
     for (const std::int64_t medoid : medoids_) is_medoid_[static_cast<std::size_t>(medoid)] = true;
-    for (std::size_t j = 0; j < m; ++j) {
-        for (std::size_t slot = 0; slot < k; ++slot) to_medoids_[j * k + slot] = medoid_rows[slot * m + j];
-        find_nearest(j);
+    constexpr std::size_t points_per_tile = 64;  // so that what is read and what is written stays in the cache
+    for (std::size_t start = 0; start < m; start += points_per_tile) {
+        const std::size_t stop = std::min(m, start + points_per_tile);
+        for (std::size_t slot = 0; slot < k; ++slot)
+            for (std::size_t j = start; j < stop; ++j) to_medoids_[j * k + slot] = medoid_rows[slot * m + j];
+        for (std::size_t j = start; j < stop; ++j) find_nearest(j);
     }
     sum_up();
 }
 
+// Chunks are independent of each other until one of them changes the medoids. The longer none has, the more of them are
+// evaluated together, so that threads meet less often; what a change makes stale is evaluated again.
 void SwapSearch::sweep(const BlockView& rows, std::size_t first, int n_threads) {
-    const std::size_t k = medoids_.size();
+    const std::size_t k = medoids_.size(), begins_in_chunk = first % chunk_size;
     Team team(n_threads);
     std::vector<double> gains(k * team.size());
     std::vector<Swap> swaps;
-    for (std::size_t begin = 0; begin < rows.n_rows && !converged(); begin += swaps.size()) {
-        const std::size_t to_next_chunk = chunk_size - (first + begin) % chunk_size;
-        swaps.resize(std::min(to_next_chunk, rows.n_rows - begin));
+    const auto chunk_end = [&](std::size_t begin) {
+        return std::min(rows.n_rows,
+                        (begins_in_chunk + begin) / chunk_size * chunk_size + chunk_size - begins_in_chunk);
+    };
+    for (std::size_t begin = 0; begin < rows.n_rows && !converged();) {
+        const std::size_t chunks_ahead = std::min(max_chunks_ahead, n_idle_ / (8 * chunk_size));
+        const std::size_t end = chunk_end(begin + chunks_ahead * chunk_size);
+        swaps.resize(end - begin);
         team.run(tasks_of(swaps.size()), [&](std::size_t task, int thread) {
             const std::size_t stop = std::min(swaps.size(), (task + 1) * candidates_per_task);
             for (std::size_t i = task * candidates_per_task; i < stop; ++i)
                 swaps[i] = evaluate(rows.row(begin + i), gains.data() + thread * k);
         });
-        n_idle_ = make_improving_swaps(rows, begin, first, swaps) ? 0 : n_idle_ + swaps.size();
+        bool changed = false;
+        for (const Swap* swap = swaps.data(); begin < end && !changed && !converged();) {
+            const std::size_t count = chunk_end(begin) - begin;
+            changed = make_improving_swaps(rows, begin, count, first, swap);
+            n_idle_ = changed ? 0 : n_idle_ + count;
+            begin += count;
+            swap += count;
+        }
     }
 }
 
@@ -101,12 +118,12 @@ Swap SwapSearch::evaluate(const float* row, double* gains) const {
     return kernels().evaluate_swap(view, row, gains);
 }
 
-// swaps  IN  of the candidates from rows.row(begin) on
-bool SwapSearch::make_improving_swaps(const BlockView& rows, std::size_t begin, std::size_t first,
-                                      const std::vector<Swap>& swaps) {
+// swaps  IN  of the candidates rows.row(begin), ..., rows.row(begin + count - 1)
+bool SwapSearch::make_improving_swaps(const BlockView& rows, std::size_t begin, std::size_t count, std::size_t first,
+                                      const Swap* swaps) {
     std::vector<double> gains(medoids_.size());
     bool changed = false;
-    for (std::size_t i = 0; i < swaps.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         const std::size_t candidate = first + begin + i;
         if (!improves(swaps[i].gain) || is_medoid_[candidate]) continue;
         const float* row = rows.row(begin + i);

@@ -50,8 +50,8 @@ public:
 private:
     Swap evaluate(const float* row, double* gains) const;
     bool improves(double gain) const { return gain > least_gain_; }
-    bool make_improving_swaps(const BlockView& rows, std::size_t begin, std::size_t first,
-                              const std::vector<Swap>& swaps);
+    bool make_improving_swaps(const BlockView& rows, std::size_t begin, std::size_t count, std::size_t first,
+                              const Swap* swaps);
     void make_swap(std::size_t slot, std::size_t candidate, const float* row);
     void find_nearest(std::size_t j);
     void insert_medoid(std::size_t j, std::int32_t slot, float distance);

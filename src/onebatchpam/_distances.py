@@ -47,6 +47,11 @@ class Space(ABC):
 
     @property
     @abstractmethod
+    def row_size(self) -> int:
+        """How many entries a row takes to store."""
+
+    @property
+    @abstractmethod
     def n_given(self) -> int:
         """Number of rows of the user's data."""
 
@@ -77,6 +82,10 @@ class WholeSpace(Space):
 
     @abstractmethod
     def _point_rows(self, columns: Indices, rows: Indices | None) -> Columns: ...
+
+    @property
+    def row_size(self) -> int:
+        return 1
 
     @abstractmethod
     def rows(self, indices: Indices) -> Any:
@@ -114,6 +123,10 @@ class PresentRows(Space):
 
     def distances_to_mean(self) -> NDArray[Any]:
         return self._whole.distances_to_mean()[self._chosen]
+
+    @property
+    def row_size(self) -> int:
+        return self._whole.row_size
 
     @property
     def n_given(self) -> int:
@@ -196,7 +209,15 @@ class VectorSpace(WholeSpace):
         def compare(X: Rows) -> Columns:
             return to(points, X, self._n_jobs)
 
-        return compare(self.X) if rows is None else _ChosenRows(compare, self.X, rows)
+        if rows is None:
+            return compare(self.X)
+        if len(rows) * self.row_size <= _tiles.TILE_ENTRIES:
+            return compare(self.X[rows])
+        return _ChosenRows(compare, self.X, rows)
+
+    @property
+    def row_size(self) -> int:
+        return int(np.prod(self.X.shape[1:]))
 
     def rows(self, indices: Indices) -> Any:
         return self.metric.as_given(self.X[indices])

@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from onebatchpam import _core, _tiles
-from onebatchpam._assign import assign_all
+from onebatchpam._assign import Assignment, assign, spread_duplicates
 from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import tile_bounds
+from onebatchpam._tiles import fill_all, tile_bounds
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import raise_for_bad_entry
 
 MAX_AUTOMATIC_ROUNDS = 10
-LEAST_PROGRESS = 5e-4  # another round is made while the last one lowered the objective by more than this fraction
+LEAST_PROGRESS = 2e-4  # another round is made while the last one lowered the objective by more than this fraction
 CANDIDATES_BY_BATCH = 5  # for each medoid, in each round
 CANDIDATES_BY_CLUSTER = 5
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
@@ -86,13 +86,16 @@ class Refinement:
     def _rounds(
         self, medoids: Indices, points: Batch, max_rounds: int, max_iter: int, tol: float, bar: tqdm
     ) -> Refined:
-        k, refined, loss = len(medoids), Refined(medoids), np.inf
-        tried = np.zeros(self._space.n, dtype=bool)
-        # The first k are the medoids'.
-        rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), len(points.indices)), np.float32)
+        k, n_points = len(medoids), len(points.indices)
+        tried, is_open = np.zeros(self._space.n, dtype=bool), np.arange(k) >= self._n_fixed
+        rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), n_points), np.float32)  # the first k are the medoids'
         self._fill(rows[:k], medoids, points.indices)
-        for _ in range(max_rounds):
-            candidates = self._candidates(refined.medoids, points, rows[:k], tried)
+        if n_points == self._space.n:
+            medoids = self._without_duplicates(medoids, rows[:k])
+        refined = Refined(medoids)
+        while is_open.any() and refined.n_rounds < max_rounds:
+            state = _core.SwapSearch(k, np.arange(k), rows[:k], points.weights, tol)
+            candidates = self._candidates(refined.medoids, is_open, points, state, tried)
             known = np.concatenate([refined.medoids, candidates])
             self._fill(rows[k : len(known)], candidates, points.indices)
             search = search_swaps(
@@ -105,43 +108,60 @@ class Refinement:
                 stages=Stages(),
                 n_fixed=self._n_fixed,
             )
+            # A medoid that its candidates could not replace has none better that are known of.
+            is_open = search.medoids != np.arange(k)
             rows[:k] = rows[search.medoids]
             refined = Refined(known[search.medoids], refined.n_rounds + 1, refined.n_swaps + search.n_swaps)
             bar.set_postfix(swaps=refined.n_swaps, objective=search.loss, refresh=False)
             bar.update()
-            if search.n_swaps == 0 or search.loss > loss * (1 - LEAST_PROGRESS):
+            if search.loss > state.loss * (1 - LEAST_PROGRESS):
                 break
-            loss = search.loss
         return refined
 
     def _confirming_points(self, k: int) -> Batch:
-        affordable = max(1, self._block.size // (k * CANDIDATES_PER_MEDOID))
-        return sample_by_weight(self._space.weights, min(affordable, self._space.n), self._rng)
+        n, m = self._space.n, self._block.shape[1]
+        n_points = max(m, n * m // (k * CANDIDATES_PER_MEDOID))  # fewer than the batch has would tell nothing new
+        return sample_by_weight(self._space.weights, min(n_points, n), self._rng)
+
+    def _without_duplicates(self, medoids: Indices, rows: NDArray[np.float32]) -> Indices:
+        """Move duplicates of medoids, as the assignment would in the end: a start that is not worse."""
+        state = _core.SwapSearch(len(medoids), np.arange(len(medoids)), rows, self._space.weights, 0.0)
+        assignment = Assignment(state.nearest, state.nearest_distances, self._space.weights)
+        distinct = spread_duplicates(self._space, medoids, assignment)
+        if not np.array_equal(distinct, medoids):
+            self._fill(rows, distinct, np.arange(self._space.n))
+        return distinct
 
     def _objective(self, medoids: Indices) -> float:
-        return assign_all(self._space, medoids, Stages()).inertia
+        return assign(self._space, medoids, Stages())[1].inertia
 
     def _fill(self, out: NDArray[np.float32], candidates: Indices, points: Indices) -> None:
         """Write d(candidate, point), a row for each candidate."""
         if len(candidates) == 0:
             return
-        columns = self._space.to_medoids(candidates, None if len(points) == self._space.n else points)
-        for rows in columns.tiles():
-            tile = np.empty((rows.stop - rows.start, len(candidates)), np.float32)
-            columns.fill(rows, tile)
-            if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
-                raise_for_bad_entry(tile, rows.start, 0)
-            out[:, rows] = tile.T
+        for tile in tile_bounds(len(points), _tiles.TILE_ENTRIES // max(len(candidates), self._space.row_size)):
+            columns = self._space.to_points(points[tile], candidates)
+            fill_all(columns, out[:, tile], Stages(), "refinement", see=self._check)
+
+    def _check(self, tile: NDArray[np.float32], first_row: int) -> None:
+        if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
+            raise_for_bad_entry(tile, first_row, 0)
 
     def _candidates(
-        self, medoids: Indices, points: Batch, medoid_rows: NDArray[np.float32], tried: NDArray[np.bool_]
+        self,
+        medoids: Indices,
+        is_open: NDArray[np.bool_],
+        points: Batch,
+        state: _core.SwapSearch,
+        tried: NDArray[np.bool_],
     ) -> Indices:
-        """Return untried candidates, some for each medoid, and mark them as tried."""
+        """Return untried candidates, some for each open medoid, and mark them as tried."""
         tried[medoids] = True
-        by_batch = best_by_batch(self._block, self._weights, medoids, self._n_fixed, tried, self._n_jobs)
+        by_batch = best_by_batch(self._block, self._weights, medoids, self._n_fixed, is_open, tried, self._n_jobs)
         tried[by_batch] = True
-        state = _core.SwapSearch(len(medoids), np.arange(len(medoids)), medoid_rows, points.weights, 0.0)
-        by_cluster = best_by_cluster(self._space, points, state.nearest, state.second_distances, tried, self._rng)
+        by_cluster = best_by_cluster(
+            self._space, points, state.nearest, state.second_distances, is_open, tried, self._rng
+        )
         tried[by_cluster] = True
         return np.concatenate([by_batch, by_cluster])
 
@@ -151,15 +171,16 @@ def best_by_batch(
     weights: NDArray[np.float64],
     medoids: Indices,
     n_fixed: int,
+    is_open: NDArray[np.bool_],
     tried: NDArray[np.bool_],
     n_jobs: int,
 ) -> Indices:
-    """Return for each medoid the untried candidates that, by the batch, had best take its place."""
+    """Return for each open medoid the untried candidates that, by the batch, had best take its place."""
     search = _core.SwapSearch(len(block), medoids, block[medoids], weights, 0.0, n_fixed)
     gains, slots = np.empty(len(block)), np.empty(len(block), dtype=np.int32)
     for rows in tile_bounds(len(block), _tiles.TILE_ENTRIES // block.shape[1]):
         search.best_swaps(block[rows], gains[rows], slots[rows], n_jobs)
-    untried = np.flatnonzero(~tried)
+    untried = np.flatnonzero(~tried & is_open[slots])
     return untried[smallest_of_each(slots[untried], -gains[untried], CANDIDATES_BY_BATCH)]
 
 
@@ -175,17 +196,18 @@ def best_by_cluster(
     points: Batch,
     nearest: NDArray[np.int32],
     second_distances: NDArray[np.float32],
+    is_open: NDArray[np.bool_],
     tried: NDArray[np.bool_],
     rng: np.random.RandomState,
 ) -> Indices:
-    """Return for each cluster whose medoid is not fixed the untried members that a sample of it would have for one.
+    """Return for each open cluster the untried members that a sample of it would have for a medoid.
 
     A member's loss is the sum over the sample of the distance to it, or to the second nearest medoid if that is less.
     """
     order = np.argsort(nearest, kind="stable")
     chosen = [np.empty(0, dtype=np.int64)]
     for cluster in np.split(order, np.flatnonzero(np.diff(nearest[order])) + 1):
-        if nearest[cluster[0]] < len(space.fixed):
+        if not is_open[nearest[cluster[0]]]:
             continue
         drawn = sample_by_weight(points.weights[cluster], min(len(cluster), POINTS_PER_CLUSTER), rng)
         sample = cluster[drawn.indices]

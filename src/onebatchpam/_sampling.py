@@ -16,6 +16,7 @@ from onebatchpam._validation import check_distances, check_integer, check_not_ne
 
 # The excess over FasterPAM grows like k / m: a batch of fewer points per medoid than this estimates little.
 BATCH_POINTS_PER_MEDOID = 10
+ALL_ROWS_BELOW = 4
 # Half of a progressive batch is drawn uniformly, the other half in this many rounds.
 PROGRESSIVE_ROUNDS = 4
 # A row that weighs next to nothing rings late, but at a finite time.
@@ -37,7 +38,8 @@ class Batch:
 def batch_size(n: int, k: int) -> int:
     """Return the batch size that ``batch_size="auto"`` chooses.
 
-    The paper's 100 ln(k n), but no fewer than ten batch points per medoid and no more than n.
+    The paper's 100 ln(k n), but no fewer than ten batch points per medoid; and all n rows if that is less than four
+    times as many, because then refinement would cost as much as FasterPAM itself, which a batch of all rows is.
 
     Parameters
     ----------
@@ -53,7 +55,8 @@ def batch_size(n: int, k: int) -> int:
     1561
     """
     n, k = check_integer(n, "n", at_least=1), check_integer(k, "k", at_least=1)
-    return min(n, max(math.ceil(100 * math.log(k * n)), BATCH_POINTS_PER_MEDOID * k))
+    m = max(math.ceil(100 * math.log(k * n)), BATCH_POINTS_PER_MEDOID * k)
+    return n if n < ALL_ROWS_BELOW * m else m
 
 
 def resolve_batch_size(size: Any, n: int, k: int) -> int:

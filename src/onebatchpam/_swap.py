@@ -25,6 +25,9 @@ from onebatchpam._validation import (
 )
 from onebatchpam._weights import BlockScan
 
+# The block is there already: a sweep of this many tiles takes a fraction of a second still.
+TILES_PER_SWEEP = 16
+
 
 @dataclass(frozen=True)
 class SwapResult:
@@ -72,7 +75,7 @@ def search_swaps(
         n_iter = 0
         while n_iter < max_iter and not search.converged:
             n_iter += 1
-            for rows in tile_bounds(len(block), _tiles.TILE_ENTRIES // block.shape[1]):
+            for rows in tile_bounds(len(block), TILES_PER_SWEEP * _tiles.TILE_ENTRIES // block.shape[1]):
                 search.sweep(block[rows], rows.start, n_jobs)
                 bar.set_postfix(passes=n_iter, swaps=search.n_swaps, refresh=False)
                 bar.update(rows.stop - rows.start)
