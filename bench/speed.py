@@ -58,6 +58,11 @@ class Contestant:
     name: str
     dtype: str
     fit: Callable[[NDArray[Any], Case, int, int], tuple[NDArray[np.int64], dict[str, float]]]
+    shift: float = 0  # is added to all values, which leaves the distances as they are
+
+    def data(self, case: Case, folder: Path) -> NDArray[Any]:
+        X = load(case.dataset, folder, self.dtype)
+        return X + X.dtype.type(self.shift) if self.shift else X
 
     def takes(self, case: Case) -> bool:
         return self.dtype != "uint8" or case.dataset == "mnist"
@@ -103,6 +108,7 @@ CONTESTANTS = {
         Contestant(BASELINE, "float32", fit_onebatch),
         Contestant("onebatch, n_jobs=-1", "float32", fit_onebatch_threads),
         Contestant("onebatchpam", "float32", fit_ours),
+        Contestant("onebatchpam, floats that are no bytes", "float32", fit_ours, shift=0.3),
         Contestant("onebatchpam, bytes", "uint8", fit_ours),
     )
 }
@@ -112,7 +118,7 @@ def measure(case: Case, name: str, seed: int, folder: Path) -> dict[str, Any]:
     """Run one contestant once; called in its process."""
     contestant = CONTESTANTS[name]
     keep_memory()
-    X = load(case.dataset, folder, contestant.dtype)
+    X = contestant.data(case, folder)
     m = case.batch_size(len(X))
     start = time.perf_counter()
     medoids, stages = contestant.fit(X, case, m, seed)
@@ -129,7 +135,7 @@ def measure_peak(case: Case, name: str, folder: Path) -> dict[str, Any]:
     contestant = CONTESTANTS[name]
     warm_up(contestant, case)
     before = resident_bytes()
-    X = load(case.dataset, folder, contestant.dtype)
+    X = contestant.data(case, folder)
     m = case.batch_size(len(X))
     reset_peak()
     contestant.fit(X, case, m, 0)

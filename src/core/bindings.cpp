@@ -50,9 +50,9 @@ constexpr Source source_of() {
 }
 
 template <class T>
-void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metric) {
+void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metric, double steps) {
     require(points.shape(0) > 0 && points.shape(1) > 0, "points must not be empty");
-    new (self) PackedColumns(metric_of(metric), source_of<T>(), points.data(), points.shape(0), points.shape(1));
+    new (self) PackedColumns(metric_of(metric), source_of<T>(), points.data(), points.shape(0), points.shape(1), steps);
 }
 
 template <class Out>
@@ -195,6 +195,11 @@ void fill_custom(const CustomMetric& self, Matrix<double> rows, Matrix<double> c
               n_threads);
 }
 
+template <class T>
+bool all_bytes(Matrix<T> values, double steps) {
+    return are_bytes(values.data(), values.size(), steps);
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -204,13 +209,14 @@ NB_MODULE(_core, module) {
     using release = nb::call_guard<nb::gil_scoped_release>;
 
     nb::class_<PackedColumns>(module, "PackedColumns", "Points to which the dissimilarities of many rows are wanted.")
-        .def("__init__", init_columns<float>, "points"_a.noconvert(), "metric"_a)
-        .def("__init__", init_columns<double>, "points"_a.noconvert(), "metric"_a)
-        .def("__init__", init_columns<std::uint8_t>, "points"_a.noconvert(), "metric"_a)
+        .def("__init__", init_columns<float>, "points"_a.noconvert(), "metric"_a, "steps"_a = 0.0)
+        .def("__init__", init_columns<double>, "points"_a.noconvert(), "metric"_a, "steps"_a = 0.0)
+        .def("__init__", init_columns<std::uint8_t>, "points"_a.noconvert(), "metric"_a, "steps"_a = 0.0)
         .def("fill", fill<float, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<double, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<double, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
-        .def("fill", fill<std::uint8_t, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
+        .def("fill", fill<std::uint8_t, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
+        .def("fill", fill<std::uint8_t, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
 
     nb::class_<GowerColumns>(module, "GowerColumns",
                              "Points to which the Gower dissimilarities of many rows are wanted.")
@@ -249,6 +255,10 @@ NB_MODULE(_core, module) {
                "finite and not negative.");
     module.def("weighted_row_sums", row_sums, "block"_a.noconvert(), "weights"_a.noconvert(), "sums"_a.noconvert(),
                "n_threads"_a, release());
+
+    module.def("are_bytes", all_bytes<float>, "values"_a.noconvert(), "steps"_a, release());
+    module.def("are_bytes", all_bytes<double>, "values"_a.noconvert(), "steps"_a, release(),
+               "Say whether all values are byte / steps.");
 
     module.def("simd_level", [] { return std::string(kernels().name); });
     module.def("simd_levels", [] {

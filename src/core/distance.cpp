@@ -30,8 +30,12 @@ const MetricKernels& kernels_for(Metric metric, Unit unit, const Kernels& level)
     }
 }
 
-Finish finish_of(Metric metric) {
-    return metric == Metric::euclidean ? Finish::square_root : metric == Metric::cosine ? Finish::half : Finish::none;
+Finish finish_of(Metric metric) { return metric == Metric::euclidean ? Finish::square_root : Finish::none; }
+
+double scale_of(Metric metric, double steps, Unit unit) {
+    if (metric == Metric::cosine) return 0.5;
+    if (steps == 0 || unit == Unit::float32 || unit == Unit::float64) return 1;
+    return 1 / (metric == Metric::sqeuclidean ? steps * steps : steps);
 }
 
 bool is_squared_euclidean(Metric metric) {
@@ -72,11 +76,12 @@ void square_rows(const void* units, std::size_t n_rows, std::size_t n_units, std
 }  // namespace
 
 PackedColumns::PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns,
-                             std::size_t n_features)
-    : packing_(metric, source, points, n_columns, n_features),
+                             std::size_t n_features, double steps)
+    : packing_(metric, source, points, n_columns, n_features, steps),
       n_columns_(n_columns),
       level_(&kernels()),
       finish_(finish_of(metric)),
+      scale_(scale_of(metric, steps, packing_.unit())),
       way_(choose_way(metric)) {
     kernels_ = way_ == Way::pair_products    ? &level_->sqeuclidean_by_products_u8
                : way_ == Way::float_products ? &level_->sqeuclidean_by_products_f32
@@ -122,8 +127,9 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, std::si
         scratch.bases.resize(per_tile * packing_.unit_bytes());
         packing_.pack(static_cast<const unsigned char*>(rows) + first * packing_.row_bytes(), count,
                       scratch.units.data(), scratch.bases.data());
-        Tile tile{count,   n_columns_, packing_.n_units(), scratch.units.data(), scratch.bases.data(), panels_.data(),
-                  finish_, {}};
+        Tile tile{
+            count,  n_columns_, packing_.n_units(), scratch.units.data(), scratch.bases.data(), panels_.data(), finish_,
+            scale_, {}};
         if (way_ != Way::differences) prepare_products(tile, scratch);
         if constexpr (std::is_same_v<Out, double>)
             kernels_->to_double(tile, out + first * out_stride, out_stride);

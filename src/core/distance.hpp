@@ -14,7 +14,9 @@ namespace obp {
 class PackedColumns {
 public:
     // points  IN  n_columns x n_features of type `source`, row after row
-    PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns, std::size_t n_features);
+    // steps   if not zero, all values of points and rows are byte / steps
+    PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns, std::size_t n_features,
+                  double steps = 0);
 
     // rows  IN   n_rows x n_features of the columns' type
     // out   OUT  n_rows x n_columns, a new row every out_stride entries
@@ -46,6 +48,7 @@ private:
     const Kernels* level_;
     const MetricKernels* kernels_;
     Finish finish_;
+    double scale_;
     std::vector<unsigned char> panels_;
 
     // Squared Euclidean distances go by dot products: those of bytes exactly, those of long float rows after a centre

@@ -14,11 +14,11 @@ template <class T>
 constexpr std::size_t panel_width = vectors_per_panel * lanes<T>;
 
 template <class T, std::size_t n>
-inline void apply(Finish finish, T (&values)[n]) {
+inline void apply(Finish finish, double scale, T (&values)[n]) {
     if (finish == Finish::square_root)
         for (T& value : values) value = sizeof(T) == sizeof(float) ? __builtin_sqrtf(value) : __builtin_sqrt(value);
-    if (finish == Finish::half)
-        for (T& value : values) value *= T(0.5);
+    if (scale != 1)
+        for (T& value : values) value *= static_cast<T>(scale);
 }
 // A sum of step(a, b) over two rows, by the same number of side sums at every level.
 template <class Step>
@@ -77,11 +77,23 @@ inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t
     for (std::size_t c = 0; c < n_columns; ++c) values[c] = row_square + column_squares[c] - 2 * values[c];
 }
 
-// What a sum becomes before it is finished and stored.
-inline float result_of(float sum) { return sum; }
-inline double result_of(double sum) { return sum; }
-inline float result_of(std::uint32_t sum) { return static_cast<float>(sum); }
-inline float result_of(std::uint64_t sum) { return static_cast<float>(sum); }
+// What a sum becomes before it is finished and stored: sums of bytes, which are exact, what is to be stored.
+template <class Out>
+inline float result_of(float sum) {
+    return sum;
+}
+template <class Out>
+inline double result_of(double sum) {
+    return sum;
+}
+template <class Out>
+inline Out result_of(std::uint32_t sum) {
+    return static_cast<Out>(sum);
+}
+template <class Out>
+inline Out result_of(std::uint64_t sum) {
+    return static_cast<Out>(static_cast<std::int32_t>(sum));  // of which there are vectors at every level
+}
 
 // Part of LiveUnits: that of one group of rows.
 template <class T>
@@ -161,9 +173,9 @@ inline void fill_group(const Tile& tile, std::size_t group, std::size_t first_ro
         __builtin_memcpy(values, totals[row], sizeof values);
         if constexpr (Metric::is_product)
             squares_from_products(tile, first_row + static_cast<std::size_t>(row), first_column, n_columns, values);
-        decltype(result_of(T())) results[width];
-        for (std::size_t c = 0; c < width; ++c) results[c] = result_of(values[c]);
-        apply(tile.finish, results);
+        decltype(result_of<Out>(T())) results[width];
+        for (std::size_t c = 0; c < width; ++c) results[c] = result_of<Out>(values[c]);
+        apply(tile.finish, tile.scale, results);
         Out* to = out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column;
         if (n_columns == width)  // a constant number of columns is stored by vectors
             for (std::size_t c = 0; c < width; ++c) to[c] = static_cast<Out>(results[c]);

@@ -10,8 +10,12 @@ namespace obp {
 namespace {
 
 template <class From, class Value>
-void convert(const From* row, std::size_t n_features, Value* values) {
-    std::copy(row, row + n_features, values);
+void convert(const From* row, std::size_t n_features, double steps, Value* values) {
+    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<Value>)
+        for (std::size_t f = 0; f < n_features; ++f)
+            values[f] = static_cast<Value>(static_cast<int>(row[f] * static_cast<From>(steps) + From(0.5)));
+    else
+        std::copy(row, row + n_features, values);
 }
 
 // Rows of length one: 1 - cos(a, b) is half their squared distance, without cancellation. A row of zeros has no
@@ -40,33 +44,49 @@ constexpr Unit unit_of() {
                                 : Unit::float64;
 }
 
-// So many squares of bytes are summed in 32 bits.
-constexpr std::size_t max_features_squared = UINT32_MAX / (255 * 255);
+// So many bytes, and so many squares of bytes, are summed in 32 bits.
+constexpr std::size_t max_features_summed = INT32_MAX / 255, max_features_squared = UINT32_MAX / (255 * 255);
 
 bool is_squared(Metric metric) { return metric == Metric::euclidean || metric == Metric::sqeuclidean; }
 
 template <class From, class Value>
-void to_values(Metric metric, const void* row, std::size_t n_features, Value* values) {
+void to_values(Metric metric, const void* row, std::size_t n_features, double steps, Value* values) {
     if (metric == Metric::cosine)
         normalise(static_cast<const From*>(row), n_features, values);
     else
-        convert(static_cast<const From*>(row), n_features, values);
+        convert(static_cast<const From*>(row), n_features, steps, values);
 }
 
 }  // namespace
 
-Packing::Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features)
-    : metric_(metric), source_(source), n_features_(n_features), n_values_(n_features + (metric == Metric::cosine)) {
-    if (source == Source::float64)
+Packing::Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features,
+                 double steps)
+    : metric_(metric),
+      source_(source),
+      n_features_(n_features),
+      n_values_(n_features + (metric == Metric::cosine)),
+      steps_(steps) {
+    const bool as_bytes = steps != 0 || source == Source::uint8;
+    if (!as_bytes && source == Source::float64)
         choose<double, double>(columns, n_columns);
-    else if (source == Source::float32)
+    else if (!as_bytes)
         choose<float, float>(columns, n_columns);
-    else if (metric == Metric::manhattan)
-        choose<std::uint8_t, std::uint8_t>(columns, n_columns);
-    else if (is_squared(metric) && n_features <= max_features_squared)
-        choose<std::uint8_t, std::uint16_t>(columns, n_columns);
+    else if (source == Source::float64)
+        choose_bytes<double>(columns, n_columns);
+    else if (source == Source::float32)
+        choose_bytes<float>(columns, n_columns);
     else
-        choose<std::uint8_t, float>(columns, n_columns);
+        choose_bytes<std::uint8_t>(columns, n_columns);
+}
+
+template <class From>
+void Packing::choose_bytes(const void* columns, std::size_t n_columns) {
+    if (metric_ == Metric::manhattan && n_features_ <= max_features_summed)
+        choose<From, std::uint8_t>(columns, n_columns);
+    else if (is_squared(metric_) && n_features_ <= max_features_squared)
+        choose<From, std::uint16_t>(columns, n_columns);
+    else
+        choose<From, std::conditional_t<sizeof(From) == 8, double, float>>(columns, n_columns);
 }
 
 template <class From, class Value>
@@ -74,10 +94,11 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     row_bytes_ = n_features_ * sizeof(From);
     pack_row_ = pack_row<From, Value>;
     std::vector<Value> first(n_values_), other(n_values_);
-    to_values<From>(metric_, columns, n_features_, first.data());
+    to_values<From>(metric_, columns, n_features_, steps_, first.data());
     std::vector<bool> varies(n_values_, n_columns == 1);  // a single column is quicker as a whole
     for (std::size_t i = 1; i < n_columns; ++i) {
-        to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, other.data());
+        to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, steps_,
+                        other.data());
         for (std::size_t v = 0; v < n_values_; ++v)
             if (first[v] != other[v]) varies[v] = true;
     }
@@ -112,7 +133,7 @@ template <class From, class Value>
 void Packing::pack_row(const Packing& self, const void* row, void* units, void* base) {
     thread_local std::vector<Value> values;
     values.resize(self.n_values_);
-    to_values<From>(self.metric_, row, self.n_features_, values.data());
+    to_values<From>(self.metric_, row, self.n_features_, self.steps_, values.data());
     Value* to = static_cast<Value*>(units);
     for (const Run& run : self.varying_) to = std::copy(values.data() + run.start, values.data() + run.stop, to);
     std::fill(to, static_cast<Value*>(units) + self.n_units_ * (sizeof(UnitOf<Value>) / sizeof(Value)), Value(0));
@@ -127,6 +148,26 @@ void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* base
     for (std::size_t i = 0; i < n_rows; ++i)
         pack_row_(*this, from + i * row_bytes_, to + i * n_units_ * unit_bytes_, base + i * unit_bytes_);
 }
+
+template <class T>
+bool are_bytes(const T* values, std::size_t n, double steps) {
+    constexpr std::size_t values_at_once = 1024;  // without a branch, so that they are looked at by vectors
+    const T step_count = static_cast<T>(steps), largest = T(255) / step_count;
+    for (std::size_t start = 0; start < n; start += values_at_once) {
+        const std::size_t stop = std::min(n, start + values_at_once);
+        int n_others = 0;
+        for (std::size_t i = start; i < stop; ++i) {
+            const bool in_range = (values[i] >= 0) & (values[i] <= largest);
+            const auto byte = static_cast<int>((in_range ? values[i] : T(0)) * step_count + T(0.5));
+            n_others += !in_range | (static_cast<T>(byte) / step_count != values[i]);
+        }
+        if (n_others) return false;
+    }
+    return true;
+}
+
+template bool are_bytes(const float*, std::size_t, double);
+template bool are_bytes(const double*, std::size_t, double);
 
 std::vector<unsigned char> to_panels(const void* rows, std::size_t n_rows, std::size_t n_units, std::size_t unit_bytes,
                                      std::size_t width) {

@@ -18,7 +18,9 @@ enum class Unit { float32, float64, eight_bytes, pair_of_integers };
 class Packing {
 public:
     // columns  IN  n_columns x n_features of the source type
-    Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features);
+    // steps    if not zero, the values of columns and rows are byte / steps, and are compared as bytes
+    Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features,
+            double steps);
 
     // rows   IN   n_rows x n_features of the source type
     // units  OUT  n_rows x n_units
@@ -37,6 +39,8 @@ private:
     void choose(const void* columns, std::size_t n_columns);
     template <class From, class Value>
     static void pack_row(const Packing& self, const void* row, void* units, void* base);
+    template <class From>
+    void choose_bytes(const void* columns, std::size_t n_columns);
     template <class Value, class Base>
     Base base_of(const Value* values) const;
 
@@ -44,6 +48,7 @@ private:
     Source source_;
     Unit unit_;
     std::size_t n_features_, n_values_, n_units_, row_bytes_, unit_bytes_;
+    double steps_;
     struct Run {
         std::size_t start, stop;
     };
@@ -51,6 +56,10 @@ private:
     std::vector<unsigned char> first_column_;  // its values
     void (*pack_row_)(const Packing&, const void*, void*, void*);
 };
+
+// Whether all values are byte / steps, rounded to their type.
+template <class T>
+bool are_bytes(const T* values, std::size_t n, double steps);
 
 // Panels of `width` rows each, unit after unit: panels x n_units x width; the last panel is padded with zeros.
 //

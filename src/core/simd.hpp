@@ -10,7 +10,7 @@
 namespace obp {
 
 // What is done to an accumulated sum or maximum before it is stored.
-enum class Finish { none, square_root, half };
+enum class Finish { none, square_root };
 
 // The units in which not all rows of a group are zero, with their values: nothing else adds to a dot product. Scratch
 // of the kernel, for each group of rows after the other.
@@ -37,6 +37,7 @@ struct Tile {
     const void* bases;   // IN  n_rows: where the sum or maximum of each row starts
     const void* panels;  // IN  panels x n_units x panel_width; the last panel is padded
     Finish finish;
+    double scale;       // by which what is finished is multiplied
     Products products;  // for the dot product only
 };
 template <class Out>

@@ -18,18 +18,21 @@ class PackedColumns:
         self,
         points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         metric: str,
+        steps: float = 0.0,
     ) -> None: ...
     @overload
     def __init__(
         self,
         points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         metric: str,
+        steps: float = 0.0,
     ) -> None: ...
     @overload
     def __init__(
         self,
         points: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         metric: str,
+        steps: float = 0.0,
     ) -> None: ...
     @overload
     def fill(
@@ -57,6 +60,13 @@ class PackedColumns:
         self,
         rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
 
@@ -177,6 +187,18 @@ def weighted_row_sums(
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     n_threads: int,
 ) -> None: ...
+@overload
+def are_bytes(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    steps: float,
+) -> bool: ...
+@overload
+def are_bytes(
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    steps: float,
+) -> bool:
+    """Say whether all values are byte / steps."""
+
 def simd_level() -> str: ...
 def simd_levels() -> list[str]: ...
 def force_simd_level(name: str) -> None: ...

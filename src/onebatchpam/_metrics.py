@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core, _tiles
+from onebatchpam._bytes import are_bytes, steps_of_bytes
 from onebatchpam._objects import are_strings
 from onebatchpam._tiles import Columns
 from onebatchpam._validation import check_rows
@@ -58,6 +59,10 @@ class Metric(ABC):
         """Return the metric with what it takes from the data, such as variances."""
         return self
 
+    def comparing(self, X: Rows) -> Metric:
+        """Return the fitted metric for new rows, of which not all that was found in the data may be true."""
+        return self
+
     @abstractmethod
     def to(self, points: Rows, X: Rows, n_jobs: int) -> Columns:
         """Compare the rows of X, as candidates, with these points: d(row, point)."""
@@ -90,18 +95,27 @@ class NativeMetric(Metric):
     """One of the kernels in `src/core`."""
 
     name: str
+    steps: int = 0  # if not zero, all values are byte / steps, and compared as bytes
+
+    def fitted(self, X: Rows, weights: NDArray[np.float64] | None = None) -> NativeMetric:
+        return replace(self, steps=steps_of_bytes(X) if self.name in BYTE_METRICS else 0)
+
+    def comparing(self, X: Rows) -> NativeMetric:
+        return self if self.steps and are_bytes(X, self.steps) else replace(self, steps=0)
 
     def to(self, points: NDArray[Any], X: Rows, n_jobs: int) -> Columns:
-        return _NativeColumns(self.name, points, X, n_jobs)
+        return _NativeColumns(self, points, X, n_jobs)
 
 
 class _NativeColumns(Columns):
-    def __init__(self, name: str, points: NDArray[Any], X: Rows, n_jobs: int) -> None:
+    def __init__(self, metric: NativeMetric, points: NDArray[Any], X: Rows, n_jobs: int) -> None:
         self.n_rows, self.n_columns = X.shape[0], len(points)
         self._row_dtype = compute_dtype(points.dtype, X.dtype)
         self.dtype = output_dtype(self._row_dtype)
         self.tile_rows = min(_tiles.NATIVE_TILE_WORK // points.size, _tiles.TILE_ENTRIES // max(points.shape))
-        self._packed = _core.PackedColumns(np.ascontiguousarray(points, dtype=self._row_dtype), name)
+        self._packed = _core.PackedColumns(
+            np.ascontiguousarray(points, dtype=self._row_dtype), metric.name, metric.steps
+        )
         self._X = X
         self._n_jobs = n_jobs
 
@@ -205,6 +219,7 @@ class _LibraryColumns(Columns):
 
 
 NATIVE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "chebyshev", "cosine")
+BYTE_METRICS = ("manhattan", "euclidean", "sqeuclidean")  # of which those of bytes have kernels of their own
 SCIPY_METRICS = (
     "braycurtis",
     "canberra",

@@ -92,6 +92,26 @@ void test_distances(const char* level) {
                 }
 }
 
+// Floats that are bytes give the dissimilarities of floats.
+void test_bytes(const char* level) {
+    const std::size_t n = 101, p = 131, m = 70;
+    for (const Metric metric : {Metric::manhattan, Metric::euclidean, Metric::sqeuclidean, Metric::chebyshev})
+        for (const float steps : {1.0f, 255.0f}) {
+            std::vector<float> rows(n * p), out(n * m), expected(n * m);
+            const auto bytes = random_rows<std::uint8_t>(n, p, 3);
+            for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(bytes[i]) / steps;
+            check(are_bytes(rows.data(), rows.size(), steps), "bytes are recognised", level);
+            PackedColumns(metric, Source::float32, rows.data(), m, p, steps).fill(rows.data(), n, out.data(), m, 2);
+            PackedColumns(metric, Source::float32, rows.data(), m, p).fill(rows.data(), n, expected.data(), m, 2);
+            double worst = 0;
+            for (std::size_t i = 0; i < out.size(); ++i)
+                worst = std::max(worst, std::abs(out[i] - expected[i]) / (1e-3 + expected[i]));
+            check(worst <= 1e-5, "bytes are compared as floats are", level);
+            rows.back() = 0.5f + 1e-3f;
+            check(!are_bytes(rows.data(), rows.size(), steps), "other numbers are no bytes", level);
+        }
+}
+
 void test_gower(const char* level) {
     for (const std::size_t p : {1, 5, 300})
         for (const std::size_t m : {1, 17, 70})
@@ -324,6 +344,7 @@ int main() {
         test_distances<float>(level->name);
         test_distances<double>(level->name);
         test_distances<std::uint8_t>(level->name);
+        test_bytes(level->name);
         test_gower(level->name);
         test_swap_search(level->name);
         test_fixed_medoids(level->name);
