@@ -95,12 +95,11 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     pack_row_ = pack_row<From, Value>;
     std::vector<Value> first(n_values_), other(n_values_);
     to_values<From>(metric_, columns, n_features_, steps_, first.data());
-    std::vector<bool> varies(n_values_, n_columns == 1);  // a single column is quicker as a whole
+    std::vector<unsigned char> varies(n_values_, n_columns == 1);  // a single column is quicker as a whole
     for (std::size_t i = 1; i < n_columns; ++i) {
         to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, steps_,
                         other.data());
-        for (std::size_t v = 0; v < n_values_; ++v)
-            if (first[v] != other[v]) varies[v] = true;
+        for (std::size_t v = 0; v < n_values_; ++v) varies[v] |= first[v] != other[v];
     }
     std::size_t n_varying = 0;
     for (std::size_t start = 0, stop = 0; start < n_values_; start = stop) {
@@ -169,14 +168,31 @@ bool are_bytes(const T* values, std::size_t n, double steps) {
 template bool are_bytes(const float*, std::size_t, double);
 template bool are_bytes(const double*, std::size_t, double);
 
+namespace {
+
+// A few units of all rows of a panel at a time, so that what is written stays in the cache.
+template <std::size_t unit_bytes>
+void to_panel(const unsigned char* rows, std::size_t n_rows, std::size_t n_units, std::size_t width,
+              unsigned char* panel) {
+    constexpr std::size_t units_at_once = 16;
+    for (std::size_t start = 0; start < n_units; start += units_at_once) {
+        const std::size_t stop = std::min(n_units, start + units_at_once);
+        for (std::size_t row = 0; row < n_rows; ++row)
+            for (std::size_t unit = start; unit < stop; ++unit)
+                std::memcpy(panel + (unit * width + row) * unit_bytes, rows + (row * n_units + unit) * unit_bytes,
+                            unit_bytes);
+    }
+}
+
+}  // namespace
+
 std::vector<unsigned char> to_panels(const void* rows, std::size_t n_rows, std::size_t n_units, std::size_t unit_bytes,
                                      std::size_t width) {
     const auto* from = static_cast<const unsigned char*>(rows);
     std::vector<unsigned char> panels((n_rows + width - 1) / width * width * n_units * unit_bytes);
-    for (std::size_t row = 0; row < n_rows; ++row) {
-        unsigned char* to = panels.data() + (row / width * n_units * width + row % width) * unit_bytes;
-        for (std::size_t unit = 0; unit < n_units; ++unit, from += unit_bytes)
-            std::memcpy(to + unit * width * unit_bytes, from, unit_bytes);
+    for (std::size_t row = 0; row < n_rows; row += width) {
+        const std::size_t offset = row * n_units * unit_bytes, count = std::min(width, n_rows - row);
+        (unit_bytes == 4 ? to_panel<4> : to_panel<8>)(from + offset, count, n_units, width, panels.data() + offset);
     }
     return panels;
 }
