@@ -50,9 +50,11 @@ def run_limited(task: Callable[..., Record], *arguments: Any, limits: Limits) ->
     here, there = context.Pipe(duplex=False)
     # No daemon: joblib would give it one thread only.
     process = context.Process(target=_work, args=(there, limits.memory_bytes, task, arguments))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C while it starts comes when it has
     process.start()
     there.close()
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         record = _listen(here, process, limits)
         if record["status"] != "timeout":
             process.join(SECONDS_TO_END)
