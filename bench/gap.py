@@ -122,9 +122,9 @@ def _draw_batch(axes: Any, variant: str, title: str) -> None:
 
     rng = np.random.RandomState(0)
     angles = np.arange(6) * np.pi / 3
-    groups = np.repeat(30 * np.stack([np.cos(angles), np.sin(angles)], axis=1), 30, axis=0)
-    X = np.concatenate([4 * rng.standard_normal((15000, 2)), groups + rng.standard_normal((180, 2))])
-    model = OneBatchPAM(16, variant=variant, refine=0, batch_size=200, random_state=0).fit(X)
+    groups = np.repeat(30 * np.stack([np.cos(angles), np.sin(angles)], axis=1), 60, axis=0)
+    X = np.concatenate([2 * rng.standard_normal((15000, 2)), groups + rng.standard_normal((360, 2))])
+    model = OneBatchPAM(12, variant=variant, refine=0, batch_size=200, random_state=0).fit(X)
     axes.plot(*X.T, ".", ms=2, color="#cccccc")
     axes.plot(*X[model.batch_indices_].T, "o", ms=3, color="#4c72b0", label="batch")
     axes.plot(*model.cluster_centers_.T, "X", ms=9, color="#d62728", mec="white", label="medoids")
