@@ -17,6 +17,7 @@ from onebatchpam._metrics import ALIASES, SPARSE_METRICS, MetricLike, compares_t
 from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
+from onebatchpam._sources import header_of, in_memory
 from onebatchpam._tiles import Columns, fill_all
 from onebatchpam._validation import (
     check_fixed_medoids,
@@ -49,8 +50,10 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
+        X : array-like or sparse matrix of shape (n, n_features), or path
+            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy. What
+            is on disk is never read as a whole: the path of a .npy file, of a Parquet file or of a folder of them, a
+            `numpy.memmap`, an array of Zarr or h5py.
             With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
             memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
             of text n strings; with a callable also a list of n objects of any kind.
@@ -103,7 +106,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             for name in {"n_features_in_", "feature_names_in_"} & vars(self).keys():
                 delattr(self, name)  # from an earlier fit to rows
         else:
-            validate_data(self, X, skip_check_array=True)
+            validate_data(self, header_of(X, space.X), skip_check_array=True)
         self._metric = space.metric if isinstance(space, VectorSpace) else None
 
     def _columns(self, X: ArrayLike) -> Columns:
@@ -112,10 +115,10 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         check = check_matrix if self._metric is None else self._metric.check
         rows = check(X, "X", estimator=self)
         if has_features(rows):
-            validate_data(self, X, reset=False, skip_check_array=True)
+            validate_data(self, header_of(X, rows), reset=False, skip_check_array=True)
         if self._metric is None:
             return MatrixColumns(rows, self.medoid_indices_)
-        medoids = self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self)
+        medoids = in_memory(self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self))
         return self._metric.to_medoids(medoids, rows, resolve_n_jobs(self.n_jobs))
 
     def _assign_new(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Assignment:
@@ -127,9 +130,9 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
-            Rows; with ``metric="precomputed"`` of shape (n, n_fitted), entry (i, j) the dissimilarity of the fitted
-            row j and the new row i.
+        X : array-like of shape (n, n_features), or path
+            Rows, also on disk as in `fit`; with ``metric="precomputed"`` of shape (n, n_fitted), entry (i, j) the
+            dissimilarity of the fitted row j and the new row i.
 
         Returns
         -------
@@ -204,8 +207,10 @@ class WeightedMedoidEstimator(MedoidEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
+        X : array-like or sparse matrix of shape (n, n_features), or path
+            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy. What
+            is on disk is never read as a whole: the path of a .npy file, of a Parquet file or of a folder of them, a
+            `numpy.memmap`, an array of Zarr or h5py.
             With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
             memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
             of text n strings; with a callable also a list of n objects of any kind.
