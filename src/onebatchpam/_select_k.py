@@ -153,6 +153,8 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     Suggested k: 4. Silhouette and elbow agree.
     """
     template = OneBatchPAM() if estimator is None else estimator
+    if not isinstance(template, OneBatchPAM):
+        raise ValueError(f"estimator={template!r}: expected OneBatchPAM(...), whose batch all k can share")
     n_jobs = resolve_n_jobs(template.n_jobs)
     stages = Stages(check_integer(template.verbose, "verbose", at_least=0))
     rng = check_random_state(template.random_state)
