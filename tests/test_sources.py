@@ -234,6 +234,13 @@ class TestWhatIsRead:
         np.testing.assert_array_equal(rows[indices], X[indices])
         assert stored.reads == [(3, 4), (300, 301), (600, 602)]
 
+    def test_rows_that_had_to_be_decoded_are_kept(self, X):
+        stored = Recorded(X)
+        rows, indices = _sources.open_rows(stored, "X"), np.arange(0, len(X), 40)
+        for chosen in (indices, indices[::-2], indices[3:8], np.append(indices, 5)):
+            np.testing.assert_array_equal(rows[chosen], X[chosen])
+        assert stored.reads == [*((row, row + 1) for row in indices), (5, 6)]
+
     def test_peak_memory(self, rng, tmp_path, monkeypatch):
         for name, value in {"READ_BYTES": 2**16, "NEIGHBOUR_BYTES": 2**12}.items():
             monkeypatch.setattr(_sources, name, value)

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from onebatchpam._assign import Assignment, assign, nearest_medoids
+from onebatchpam._assign import Assignment, assign, nearest_medoids, nearest_of_tiles
 from onebatchpam._distances import MatrixColumns, Space, VectorSpace, WholeSpace, open_space
+from onebatchpam._labels import LabelsOut, check_labels_out, opened_labels
 from onebatchpam._metrics import ALIASES, SPARSE_METRICS, MetricLike, compares_text
 from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
@@ -45,7 +46,14 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     random_state: int | np.random.RandomState | None
     verbose: int
 
-    def fit(self, X: ArrayLike, y: object = None, *, fixed_medoids: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        fixed_medoids: ArrayLike | None = None,
+        labels_out: LabelsOut = None,
+    ) -> Self:
         """Choose the medoids and assign all rows.
 
         Parameters
@@ -61,35 +69,46 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             For the conventions of scikit-learn.
         fixed_medoids : array-like of row indices, default=None
             Rows that are medoids whatever the others are. They count in `n_clusters` and come first, in this order.
+        labels_out : path or ndarray of n integers, default=None
+            Where to write the labels as they are computed: a new .npy file, which `labels_` then is as a memory map,
+            or an array, which `labels_` then is.
         """
-        return self._fit(X, None, fixed_medoids)
+        return self._fit(X, None, fixed_medoids, labels_out)
 
-    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None, fixed_medoids: ArrayLike | None) -> Self:
+    def _fit(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None,
+        fixed_medoids: ArrayLike | None,
+        labels_out: LabelsOut,
+    ) -> Self:
         n_jobs = resolve_n_jobs(self.n_jobs)
         stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
         rng = check_random_state(self.random_state)
         space = self._open_space(X, n_jobs, sample_weight)
         k = check_n_clusters(self.n_clusters, space.n, n_absent=int(np.sum(space.weights == 0)))
         space.fixed = check_fixed_medoids(fixed_medoids, k, space.n)
+        check_labels_out(labels_out, "labels_out", space.n, k)
         present = space.present()
 
         selection = self._select(present, k, rng, n_jobs, stages)
         known = selection.assignment if present is space else None
-        medoids, assignment = assign(space, present.numbers(selection.medoids), stages, known)
+        with opened_labels(labels_out, space.n) as labels:
+            medoids, assignment = assign(space, present.numbers(selection.medoids), stages, known, labels)
 
-        warn_if_imperfect(selection, assignment)
-        self._remember_input(X, space)
-        Clustering(
-            medoid_indices=medoids,
-            cluster_centers=space.rows(medoids),
-            labels=assignment.labels,
-            inertia=assignment.inertia,
-            n_iter=selection.n_iter,
-            n_swaps=selection.n_swaps,
-            n_distances=space.n_distances,
-            fit_seconds=stages.seconds,
-            attributes=selection.attributes,
-        ).publish(self)
+            warn_if_imperfect(selection, assignment)
+            self._remember_input(X, space)
+            Clustering(
+                medoid_indices=medoids,
+                cluster_centers=space.rows(medoids),
+                labels=assignment.labels,
+                inertia=assignment.inertia,
+                n_iter=selection.n_iter,
+                n_swaps=selection.n_swaps,
+                n_distances=space.n_distances,
+                fit_seconds=stages.seconds,
+                attributes=selection.attributes,
+            ).publish(self)
         return self
 
     @abstractmethod
@@ -125,7 +144,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         columns = self._columns(X)
         return nearest_medoids(columns, check_sample_weight(sample_weight, columns.n_rows), Stages())
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+    def predict(self, X: ArrayLike, *, out: LabelsOut = None) -> NDArray[Any]:
         """Assign rows to the nearest medoid.
 
         Parameters
@@ -133,13 +152,20 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         X : array-like of shape (n, n_features), or path
             Rows, also on disk as in `fit`; with ``metric="precomputed"`` of shape (n, n_fitted), entry (i, j) the
             dissimilarity of the fitted row j and the new row i.
+        out : path or ndarray of n integers, default=None
+            Where to write the labels as they are computed: a new .npy file, returned as a memory map, or an array.
 
         Returns
         -------
         ndarray of shape (n,)
-            Labels from 0 to k - 1; of equally near medoids the lowest.
+            Labels from 0 to k - 1; of equally near medoids the lowest. int32 unless `out` is of another type.
         """
-        return self._assign_new(X).labels
+        columns = self._columns(X)
+        check_labels_out(out, "out", columns.n_rows, columns.n_columns)
+        with opened_labels(out, columns.n_rows) as labels:
+            for rows, nearest, _ in nearest_of_tiles(columns, Stages()):
+                labels[rows] = nearest
+        return labels
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the dissimilarities to the medoids.
@@ -202,6 +228,7 @@ class WeightedMedoidEstimator(MedoidEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         fixed_medoids: ArrayLike | None = None,
+        labels_out: LabelsOut = None,
     ) -> Self:
         """Choose the medoids and assign all rows.
 
@@ -221,5 +248,8 @@ class WeightedMedoidEstimator(MedoidEstimator):
             it neither counts nor becomes a medoid. It has a label all the same.
         fixed_medoids : array-like of row indices, default=None
             Rows that are medoids whatever the others are. They count in `n_clusters` and come first, in this order.
+        labels_out : path or ndarray of n integers, default=None
+            Where to write the labels as they are computed: a new .npy file, which `labels_` then is as a memory map,
+            or an array, which `labels_` then is.
         """
-        return self._fit(X, sample_weight, fixed_medoids)
+        return self._fit(X, sample_weight, fixed_medoids, labels_out)

@@ -23,9 +23,9 @@ Indices = NDArray[np.int64]
 
 READ_BYTES = 2**24  # about a window: long for a disk, short beside the block
 LARGEST_READ_BYTES = 2**28  # a window of an array whose chunks are larger than this is less than a chunk
-KEPT_BYTES = 2**28  # windows that had to be decoded are kept as long as they are no more than this
+KEPT_BYTES = 2**28  # what had to be decoded is kept as long as it is no more than this
 NEIGHBOUR_BYTES = 2**16  # rows as close as this in a file are read at once, with those between
-SPARSE = 16  # of a window of which fewer than one row in this many is wanted, only those are read
+SPARSE = 16  # where fewer than one row in this many is wanted, only those are read
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
@@ -37,7 +37,7 @@ class Source(ABC):
     dtype: np.dtype[Any]
     edges: Indices  # the windows: one from each to the next
     neighbours: int  # how many consecutive rows cost as much to read as one; 0 if that is a window
-    kept_bytes: int  # of windows that are worth keeping once they are read
+    kept_bytes: int  # of windows, and again of rows by index, that are worth keeping once they are read
 
     @abstractmethod
     def read(self, start: int, stop: int) -> NDArray[Any]:
@@ -182,9 +182,12 @@ class StoredRows:
         self._source, self._name, self._allow_nan = source, name, allow_nan
         window_bytes = int(np.diff(source.edges).max()) * source.shape[1] * source.dtype.itemsize
         self._n_kept = max(1, source.kept_bytes // window_bytes)
+        self._keeps_all = self._n_kept >= len(source.edges) - 1
         self._windows: OrderedDict[int, NDArray[Any]] = OrderedDict()  # those used last come last
         self._ahead: dict[int, Future[NDArray[Any]]] = {}  # the window that is being read, or none
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="onebatchpam-read")
+        self._known_rows = np.empty(0, np.int64)  # those that were asked for by index, in order
+        self._known = self._no_rows()
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -209,16 +212,36 @@ class StoredRows:
 
     def _gather(self, indices: Indices) -> NDArray[Any]:
         rows, places = np.unique(indices, return_inverse=True)
-        parts = [np.empty((0, self.shape[1]), self.dtype)]
+        most_rows = 0 if self._keeps_all else self._source.kept_bytes // (self.shape[1] * self.dtype.itemsize)
+        if not 0 < len(rows) <= most_rows or len(rows) * SPARSE > rows[-1] - rows[0]:
+            return self._collect(rows)[places]
+        # Candidates and samples are asked for again and again.
+        if len(self._known_rows) + len(rows) > most_rows:
+            self._known_rows, self._known = self._known_rows[:0], self._no_rows()
+        self._remember(np.setdiff1d(rows, self._known_rows, assume_unique=True))
+        return self._known[np.searchsorted(self._known_rows, rows)[places]]
+
+    def _remember(self, rows: Indices) -> None:
+        known = np.concatenate([self._known_rows, rows])
+        order = np.argsort(known, kind="stable")
+        self._known_rows, self._known = known[order], np.concatenate([self._known, self._collect(rows)])[order]
+
+    def _collect(self, rows: Indices) -> NDArray[Any]:
+        """Read these rows, which are in order."""
+        parts = [self._no_rows()]
         for in_window in split_by(rows, self._window_of(rows)):
             parts.extend(self._take(in_window))
-        return np.concatenate(parts)[places]
+        return np.concatenate(parts)
+
+    def _no_rows(self) -> NDArray[Any]:
+        return np.empty((0, self.shape[1]), self.dtype)
 
     def _take(self, rows: Indices) -> Iterator[NDArray[Any]]:
         """Return rows of one window, from the window itself if it is there or to be read for them."""
         number, neighbours = int(self._window_of(rows[0])), self._source.neighbours
         start, stop = self._source.edges[number : number + 2]
-        if number in self._windows or not neighbours or len(rows) * SPARSE > stop - start:
+        is_read = number in self._windows or self._keeps_all or not neighbours
+        if is_read or len(rows) * SPARSE > stop - start:
             yield self._window(number)[rows - start]
             return
         for near in split_by(rows, rows // neighbours):
