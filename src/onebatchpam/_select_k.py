@@ -134,8 +134,9 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     k_range : iterable of int
         Numbers of medoids to try, such as ``range(2, 11)``.
     estimator : OneBatchPAM, default=None
-        The parameters for all k, metric and random state among them; the defaults when None. `n_clusters`, `refine`
-        and `n_init` are not used. With ``batch_size="auto"`` the batch is the one for the largest k.
+        The parameters for all k, metric and random state among them; the defaults when None. `n_clusters`, `refine`,
+        `n_init` and `warm_start` are not used, and ``init="auto"`` is ``"random"``. With ``batch_size="auto"`` the
+        batch is the one for the largest k.
 
     Returns
     -------
