@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onebatchpam._block import sample_block
+from onebatchpam._batch_block import sample_block
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import check_n_init, initial_medoids
@@ -67,9 +67,10 @@ class OneBatchPAM(WeightedMedoidEstimator):
         A batch of all rows needs no correction; there all variants are the same.
     refine : "auto" or int, default="auto"
         Rounds of refinement after the batch search: a few promising candidates for each medoid are compared with all
-        rows, and swaps that lower the objective itself are made. Never worse than without. ``"auto"`` goes on as
-        long as it pays; a number is the largest number of rounds, 0 leaves the medoids as the batch search found
-        them. A round costs about 10 n k dissimilarities.
+        rows, or a large sample if these are very many, and swaps that lower the objective itself are made. Never
+        worse than without. ``"auto"`` goes on as long as it pays; a number is the largest number of rounds, 0 leaves
+        the medoids as the batch search found them. A round costs about 10 n k dissimilarities, but no more than
+        2^26.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
         Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
         equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and
@@ -113,7 +114,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
     batch_inertia_ : float
         The weighted loss over the batch that the search minimised. Times n / m it estimates `inertia_`.
     n_iter_ : int
-        Passes over the candidates in the batch search.
+        Passes over all candidates in the batch search.
     n_swaps_ : int
         Swaps made, those of the refinement included.
     n_refine_rounds_ : int

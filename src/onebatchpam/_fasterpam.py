@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
+from onebatchpam._block import WholeBlock
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import MatrixSpace, Space
 from onebatchpam._metrics import MetricLike
@@ -129,7 +130,7 @@ class FasterPAM(WeightedMedoidEstimator):
         tol = check_not_negative(self.tol, "tol")
 
         start = choose_start(self, space, k, space.n, rng, stages)
-        block = square_block(space, n_jobs, stages)
+        block = WholeBlock(square_block(space, n_jobs, stages))
         search = search_from(
             start, block, k, space.weights, space.fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
         )

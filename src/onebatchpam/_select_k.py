@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from onebatchpam._assign import assign
-from onebatchpam._block import sample_block
+from onebatchpam._batch_block import sample_block
 from onebatchpam._estimator import OneBatchPAM
 from onebatchpam._init import initial_medoids
 from onebatchpam._progress import Stages
