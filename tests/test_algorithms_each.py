@@ -136,8 +136,8 @@ class TestFasterCLARA:
         samples, starts = [], []
         draw_sample, draw_start = _clara.draw_sample, _clara.random_medoids
 
-        def start(n, k, rng):
-            starts.append(draw_start(n, k, rng))
+        def start(*arguments):
+            starts.append(draw_start(*arguments))
             return starts[-1]
 
         def sample(*arguments):
