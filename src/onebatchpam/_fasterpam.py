@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from onebatchpam import _tiles
 from onebatchpam._block import WholeBlock
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import MatrixSpace, Space
+from onebatchpam._memory import available_bytes
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
@@ -160,16 +159,3 @@ def require_memory(n: int) -> None:
             f"the dissimilarities of all pairs of {n:,} rows need {needed / 1e9:.1f} GB, and {available / 1e9:.1f} GB "
             "of memory are available: use OneBatchPAM, which needs only those to a batch, or fewer rows"
         )
-
-
-def available_bytes() -> int | None:
-    """Return the memory that can be had without swapping; all there is where that is unknown, None if nothing is."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
-        return None

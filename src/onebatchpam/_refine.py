@@ -11,6 +11,7 @@ finds the row in the middle.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from tqdm.auto import tqdm
 
 from onebatchpam import _core, _tiles
 from onebatchpam._assign import Assignment, assign, spread_duplicates
-from onebatchpam._block import Block, WholeBlock
+from onebatchpam._block import Block, RecomputedBlock, WholeBlock
 from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_by_weight
@@ -70,10 +71,12 @@ class Refinement:
         space: Space,
         block: Block,
         weights: NDArray[np.float64],
+        memory_limit: int,
         rng: np.random.RandomState,
         n_jobs: int,
     ) -> None:
         self._space, self._block, self._weights, self._rng, self._n_jobs = space, block, weights, rng, n_jobs
+        self._memory_limit = memory_limit
         self._n_fixed = len(space.fixed)
 
     def refine(self, medoids: Indices, *, rounds: int, max_iter: int, tol: float, stages: Stages) -> Refined:
@@ -93,18 +96,19 @@ class Refinement:
         k, n_points = len(medoids), len(points.indices)
         tried, is_open = np.zeros(n_points, dtype=bool), np.arange(k) >= self._n_fixed
         screen = self._block if n_points == self._space.n else self._block.subset(points.indices)
-        rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), n_points), np.float32)  # the first k are the medoids'
-        self._fill(rows[:k], medoids, points.indices)
+        open_block = self._block_opener(k, points.indices)
+        rows = np.empty((k, n_points), np.float32)
+        self._fill(rows, medoids, points.indices)
         if n_points == self._space.n:
-            medoids = self._without_duplicates(medoids, rows[:k])
+            medoids = self._without_duplicates(medoids, rows)
         refined = Refined(medoids)
         while is_open.any() and refined.n_rounds < max_rounds:
-            state = _core.SwapSearch(k, np.arange(k), rows[:k], points.weights, tol)
+            state = _core.SwapSearch(k, np.arange(k), rows, points.weights, tol)
             candidates = self._candidates(refined.medoids, screen, is_open, points, state, tried)
             known = np.concatenate([refined.medoids, candidates])
-            self._fill(rows[k : len(known)], candidates, points.indices)
+            block = open_block(known, rows)
             search = search_swaps(
-                WholeBlock(rows[: len(known)]),
+                block,
                 np.arange(k),
                 points.weights,
                 max_iter=max_iter,
@@ -115,7 +119,7 @@ class Refinement:
             )
             # A medoid that its candidates could not replace has none better that are known of.
             is_open = search.medoids != np.arange(k)
-            rows[:k] = rows[search.medoids]
+            rows = block.rows(search.medoids)
             refined = Refined(known[search.medoids], refined.n_rounds + 1, refined.n_swaps + search.n_swaps)
             bar.set_postfix(swaps=refined.n_swaps, objective=search.loss, refresh=False)
             bar.update()
@@ -128,6 +132,20 @@ class Refinement:
         n_points = min(n * m // (k * CANDIDATES_PER_MEDOID), MOST_ENTRIES // (k * (1 + CANDIDATES_PER_MEDOID)))
         n_points = max(m, n_points)  # fewer than the batch has would tell nothing new
         return sample_by_weight(self._space.weights, min(n_points, n), self._rng)
+
+    def _block_opener(self, k: int, points: Indices) -> Callable[[Indices, NDArray[np.float32]], Block]:
+        """Return what makes a block of candidates x points, the first k of which are medoids whose rows are known."""
+        shape = k * (1 + CANDIDATES_PER_MEDOID), len(points)
+        if 4 * shape[0] * shape[1] > self._memory_limit:
+            return lambda known, rows: RecomputedBlock(self._space, points, known, self._memory_limit, self._check)
+        room = np.empty(shape, np.float32)
+
+        def fill(known: Indices, rows: NDArray[np.float32]) -> Block:
+            room[:k] = rows
+            self._fill(room[k : len(known)], known[k:], points)
+            return WholeBlock(room[: len(known)])
+
+        return fill
 
     def _without_duplicates(self, medoids: Indices, rows: NDArray[np.float32]) -> Indices:
         """Move duplicates of medoids, as the assignment would in the end: a start that is not worse."""

@@ -93,6 +93,11 @@ def some_candidates(n: int, medoids: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.union1d(np.arange(0, n, stride), medoids)
 
 
+def bytes_to_search(n: int, m: int) -> int:
+    """Return how much memory a whole block takes, with the part of it that is searched first."""
+    return 4 * m * (n + (len(some_candidates(n, np.empty(0, np.int64))) if n > MANY_CANDIDATES else 0))
+
+
 def _sweep_until_idle(
     block: Block,
     medoids: NDArray[np.int64],
@@ -110,7 +115,7 @@ def _sweep_until_idle(
     while n_iter < max_iter and not search.converged:
         n_iter += 1
         for n_done in block.sweep(search, n_jobs):
-            bar.set_postfix(passes=n_iter, swaps=search.n_swaps, refresh=False)
+            bar.set_postfix(passes=n_iter, swaps=search.n_swaps, block=block.storage, refresh=False)
             bar.update(n_done)
     medoids = np.array(search.medoids, dtype=np.int64)
     return SwapResult(medoids, search.loss, n_iter, search.n_swaps, search.converged)
