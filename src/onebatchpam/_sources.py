@@ -25,7 +25,7 @@ READ_BYTES = 2**24  # about a window: long for a disk, short beside the block
 LARGEST_READ_BYTES = 2**28  # a window of an array whose chunks are larger than this is less than a chunk
 KEPT_BYTES = 2**28  # what had to be decoded is kept as long as it is no more than this
 NEIGHBOUR_BYTES = 2**16  # rows as close as this in a file are read at once, with those between
-SPARSE = 16  # where fewer than one row in this many is wanted, only those are read
+SPARSE = 16  # where fewer than one row in this many is wanted, a window is not read for them
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
@@ -213,9 +213,9 @@ class StoredRows:
     def _gather(self, indices: Indices) -> NDArray[Any]:
         rows, places = np.unique(indices, return_inverse=True)
         most_rows = 0 if self._keeps_all else self._source.kept_bytes // (self.shape[1] * self.dtype.itemsize)
-        if not 0 < len(rows) <= most_rows or len(rows) * SPARSE > rows[-1] - rows[0]:
+        if not 0 < len(rows) <= most_rows or self._are_dense(rows):
             return self._collect(rows)[places]
-        # Candidates and samples are asked for again and again.
+        # Candidates and samples are asked for again and again; what is dense is part of a pass.
         if len(self._known_rows) + len(rows) > most_rows:
             self._known_rows, self._known = self._known_rows[:0], self._no_rows()
         self._remember(np.setdiff1d(rows, self._known_rows, assume_unique=True))
@@ -239,13 +239,16 @@ class StoredRows:
     def _take(self, rows: Indices) -> Iterator[NDArray[Any]]:
         """Return rows of one window, from the window itself if it is there or to be read for them."""
         number, neighbours = int(self._window_of(rows[0])), self._source.neighbours
-        start, stop = self._source.edges[number : number + 2]
-        is_read = number in self._windows or self._keeps_all or not neighbours
-        if is_read or len(rows) * SPARSE > stop - start:
+        start = self._source.edges[number]
+        if number in self._windows or self._keeps_all or not neighbours or self._are_dense(rows):
             yield self._window(number)[rows - start]
             return
         for near in split_by(rows, rows // neighbours):
             yield self._read(near[0], near[-1] + 1)[near - near[0]]
+
+    def _are_dense(self, rows: Indices) -> bool:
+        """Say whether rows are so close that what is between them may be read as well."""
+        return bool(self._source.neighbours < rows[-1] - rows[0] <= len(rows) * SPARSE)
 
     def _window_of(self, rows: Any) -> Any:
         return np.searchsorted(self._source.edges, rows, side="right") - 1
