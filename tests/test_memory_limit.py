@@ -10,15 +10,14 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import reference
-from onebatchpam import OneBatchPAM, _memory, _swap, select_k
+from onebatchpam import OneBatchPAM, _block, _memory, _swap, select_k
 from onebatchpam._memory import resolve_memory_limit
 from onebatchpam._sampling import VARIANTS
 
 X, _ = make_blobs(1500, 4, centers=40, random_state=1)
 MODEL = OneBatchPAM(20, metric="manhattan", batch_size=200, random_state=0)
 BLOCK = 4 * len(X) * 200
-# With these limits the storage is as named.
-LIMITS = {"whole": "1GB", "recomputed": 0}
+STORAGES = ("whole", "reduced", "recomputed")
 
 
 def assert_same_fit(found, expected):
@@ -29,15 +28,16 @@ def assert_same_fit(found, expected):
         assert getattr(found, name) == getattr(expected, name), name
 
 
-def assert_storage_does_not_matter(data=X, fit_options=None, **parameters):
-    fits = {
-        storage: clone(MODEL).set_params(memory_limit=limit, **parameters).fit(data, **(fit_options or {}))
-        for storage, limit in LIMITS.items()
-    }
-    assert {storage: fit.block_storage_ for storage, fit in fits.items()} == {each: each for each in LIMITS}
-    for fit in fits.values():
-        assert_same_fit(fit, fits["whole"])
-    assert fits["whole"].n_distances_ < fits["recomputed"].n_distances_
+def assert_storage_does_not_matter(data=X, fit_options=None, storages=STORAGES, **parameters):
+    model = clone(MODEL).set_params(**parameters)
+    n = data.shape[0]
+    block = 4 * n * (n if model.batch_size == "auto" else model.batch_size)
+    limits = {"whole": "1GB", "reduced": block // 3, "recomputed": 0}
+    fits = [clone(model).set_params(memory_limit=limits[each]).fit(data, **(fit_options or {})) for each in storages]
+    assert tuple(fit.block_storage_ for fit in fits) == storages
+    for fit in fits[1:]:
+        assert_same_fit(fit, fits[0])
+        assert fits[0].n_distances_ < fit.n_distances_ <= fits[-1].n_distances_
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -98,9 +98,47 @@ def test_smallest_tiles(smallest_tiles):
     assert_storage_does_not_matter()
 
 
+@pytest.mark.parametrize("most_outgrown", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("rank", [2, 3])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_columns_that_outgrow_their_thresholds(rank, most_outgrown, n_jobs, smallest_tiles, monkeypatch):
+    monkeypatch.setattr(_block, "LARGEST_RANK", rank)
+    monkeypatch.setattr(_block, "MOST_OUTGROWN", most_outgrown)
+    assert_storage_does_not_matter(n_jobs=n_jobs, refine=2, n_init=2)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
+def test_tiles_for_which_there_is_no_room_are_recomputed(share, smallest_tiles, monkeypatch):
+    monkeypatch.setattr(_block, "affordable_rank", lambda *args: 6)
+    model = clone(MODEL).set_params(memory_limit=int(share * BLOCK)).fit(X)
+    assert model.block_storage_ == "reduced"
+    assert_same_fit(model, clone(MODEL).fit(X))
+
+
+@pytest.mark.parametrize("m", [7, 64, 200, 70_000])
+def test_reduced_rows(simd_level, rng, m):
+    tile = rng.rand(70, m).astype(np.float32)
+    thresholds = np.where(rng.rand(m) < 0.5, rng.rand(m), tile[3]).astype(np.float32)
+    kept = _block._ReducedTile.of(tile, thresholds, 10**9, 3)
+    np.testing.assert_array_equal(kept.expand(m, 3), np.where(tile < thresholds, tile, np.inf))
+    assert _block._ReducedTile.of(tile, thresholds, kept.n_bytes, 1) is not None
+    assert _block._ReducedTile.of(tile, thresholds, kept.n_bytes - 1, 1) is None
+
+
+@pytest.mark.parametrize("limit", [BLOCK // 3, BLOCK // 8])
+def test_the_limit_is_kept(limit, monkeypatch):
+    seen, init = [], _block.ReducedBlock.__init__
+    monkeypatch.setattr(_block.ReducedBlock, "__init__", lambda self, *source: seen.append(self) or init(self, *source))
+    clone(MODEL).set_params(memory_limit=limit).fit(X)
+    assert seen
+    for block in seen:
+        kept = sum(tile.n_bytes for tile in block._kept.values())
+        assert 0 < kept == block.n_bytes <= limit
+
+
 @pytest.mark.parametrize("k", [1, 2])
 def test_few_medoids(k):
-    assert_storage_does_not_matter(n_clusters=k)
+    assert_storage_does_not_matter(n_clusters=k, storages=("whole", "recomputed"))
 
 
 def test_start_by_build():

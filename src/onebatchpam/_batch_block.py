@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam._block import Block, RecomputedBlock, WholeBlock
+from onebatchpam._block import Block, WholeBlock, open_block
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, extend_batch, round_sizes, sample_batch
@@ -18,6 +18,7 @@ def sample_block(
     space: Space,
     m: int,
     variant: str,
+    k: int,
     memory_limit: int,
     rng: np.random.RandomState,
     n_jobs: int,
@@ -25,7 +26,7 @@ def sample_block(
 ) -> tuple[Batch, Block, BlockScan]:
     """Draw m batch points; return them with the dissimilarities of all rows to them, each computed once.
 
-    Where they do not fit in memory they are looked at only, and computed again when they are wanted.
+    Where they do not fit in memory they are looked at only, and computed again for the search of k medoids.
     """
     first, *others = round_sizes(variant, m, space.n)
     batch = sample_batch(space, first, variant, rng, stages)
@@ -39,7 +40,7 @@ def sample_block(
         scan_columns(space, batch, n_seen, entries, scan, stages)
     if entries is not None:
         return batch, WholeBlock(entries), scan
-    return batch, RecomputedBlock(space, batch.indices, None, memory_limit), scan
+    return batch, open_block(space.to_points, batch.indices, None, k, memory_limit), scan
 
 
 def scan_columns(

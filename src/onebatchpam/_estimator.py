@@ -87,8 +87,9 @@ class OneBatchPAM(WeightedMedoidEstimator):
         A swap must lower the batch loss by more than this fraction of it.
     memory_limit : int or str, default=None
         How many bytes of dissimilarities may be kept, as a number or like ``"500MB"`` or ``"4GB"``; half of the memory
-        that is free when None. The 4 n m bytes of the block are kept if they fit, otherwise they are computed again in
-        each pass. Does not change the result.
+        that is free when None. The 4 n m bytes of the block are kept if they fit; otherwise only what is near enough to
+        matter, at least 12 n m / (k + 1) bytes; otherwise nothing, and all is computed again in each pass. Does not
+        change the result.
     n_jobs : int, default=None
         Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
         change the result.
@@ -124,8 +125,8 @@ class OneBatchPAM(WeightedMedoidEstimator):
         Swaps made, those of the refinement included.
     n_refine_rounds_ : int
         Rounds of refinement.
-    block_storage_ : {"whole", "recomputed"}
-        Whether the block was kept in memory.
+    block_storage_ : {"whole", "reduced", "recomputed"}
+        How much of the block was kept in memory: all, what is near enough to matter, or nothing.
     n_distances_ : int
         Dissimilarities computed, or read if precomputed.
     fit_seconds_ : dict
@@ -194,7 +195,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         memory_limit = resolve_memory_limit(self.memory_limit)
 
         start = choose_start(self, space, k, m, rng, stages)
-        batch, block, scan = sample_block(space, m, variant, memory_limit, rng, n_jobs, stages)
+        batch, block, scan = sample_block(space, m, variant, k, memory_limit, rng, n_jobs, stages)
         weights = weigh(space, block, batch, variant, scan)
         refinement = Refinement(space, block, weights, memory_limit, rng, n_jobs)
 

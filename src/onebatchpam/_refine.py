@@ -21,12 +21,12 @@ from tqdm.auto import tqdm
 
 from onebatchpam import _core, _tiles
 from onebatchpam._assign import Assignment, assign, spread_duplicates
-from onebatchpam._block import Block, RecomputedBlock, WholeBlock
+from onebatchpam._block import Block, WholeBlock, open_block
 from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import fill_all, tile_bounds
+from onebatchpam._tiles import Columns, fill_all
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import raise_for_bad_entry
 
@@ -136,8 +136,9 @@ class Refinement:
     def _block_opener(self, k: int, points: Indices) -> Callable[[Indices, NDArray[np.float32]], Block]:
         """Return what makes a block of candidates x points, the first k of which are medoids whose rows are known."""
         shape = k * (1 + CANDIDATES_PER_MEDOID), len(points)
-        if 4 * shape[0] * shape[1] > self._memory_limit:
-            return lambda known, rows: RecomputedBlock(self._space, points, known, self._memory_limit, self._check)
+        limit = self._memory_limit - self._block.n_bytes
+        if 4 * shape[0] * shape[1] > limit:
+            return lambda known, rows: open_block(self._compare, points, known, k, limit)
         room = np.empty(shape, np.float32)
 
         def fill(known: Indices, rows: NDArray[np.float32]) -> Block:
@@ -161,15 +162,12 @@ class Refinement:
 
     def _fill(self, out: NDArray[np.float32], candidates: Indices, points: Indices) -> None:
         """Write d(candidate, point), a row for each candidate."""
-        if len(candidates) == 0:
-            return
-        for tile in tile_bounds(len(points), _tiles.TILE_ENTRIES // max(len(candidates), self._space.row_size)):
-            columns = self._space.to_points(points[tile], candidates)
-            fill_all(columns, out[:, tile], Stages(), "refinement", see=self._check)
+        if len(candidates):
+            fill_all(self._compare(points, candidates), out, Stages(), "refinement")
 
-    def _check(self, tile: NDArray[np.float32], first_row: int) -> None:
-        if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
-            raise_for_bad_entry(tile, first_row, 0)
+    def _compare(self, points: Indices, candidates: Indices | None) -> Columns:
+        assert candidates is not None  # they are few
+        return _ToManyPoints(self._space, points, candidates, self._n_jobs)
 
     def _candidates(
         self,
@@ -192,6 +190,27 @@ class Refinement:
         )
         tried[by_cluster] = True
         return points.indices[np.concatenate([by_batch, by_cluster])]
+
+
+class _ToManyPoints(Columns):
+    """Dissimilarities of a few candidates to many points, which are compared with the candidates a tile at a time."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, space: Space, points: Indices, candidates: Indices, n_jobs: int) -> None:
+        self.n_rows, self.n_columns = len(candidates), len(points)
+        self.tile_rows = _tiles.TILE_ENTRIES // self.n_columns
+        self._space, self._candidates, self._n_jobs = space, candidates, n_jobs
+        self._points = None if len(points) == space.n else points
+
+    def fill(self, rows: slice, out: NDArray[np.float32]) -> None:
+        columns = self._space.to_medoids(self._candidates[rows], self._points)
+        for points in columns.tiles():
+            tile = np.empty((points.stop - points.start, columns.n_columns), np.float32)
+            columns.fill(points, tile)
+            if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
+                raise_for_bad_entry(tile, points.start, rows.start)
+            out[:, points] = tile.T
 
 
 def best_by_batch(

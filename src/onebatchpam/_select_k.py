@@ -172,7 +172,7 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
 
     starts = [initial_medoids(template.init, space, k, rng, stages) for k in ks]
     began = time.perf_counter()
-    batch, block, scan = sample_block(space, m, variant, memory_limit, rng, n_jobs, stages)
+    batch, block, scan = sample_block(space, m, variant, ks[0], memory_limit, rng, n_jobs, stages)
     weights = weigh(space, block, batch, variant, scan)
     block_seconds = time.perf_counter() - began
 
