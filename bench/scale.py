@@ -12,7 +12,8 @@ says otherwise:
 Every run has a process of its own, in which something tiny was fitted before. Time covers the call to `fit`. Memory is
 the largest during the call beyond that before it, when X was there or open: of all pages, among which are those of a
 mapped file that the system can drop at any time, and of private ones, looked at fifty times a second. Objectives are
-computed here, in float64, from the medoids that were returned. A run whose record is there is not made again.
+computed here, in float64, from the medoids that were returned. A run whose record is there is not made again
+unless `--again` is given.
 """
 
 from __future__ import annotations
@@ -232,7 +233,7 @@ def run(arguments: argparse.Namespace) -> None:
     file = mixture_file(arguments.rows)
     for part in parts:
         for each in runs_of(part, arguments.rows, arguments.seeds):
-            if each not in store.read():
+            if arguments.again or each not in store.read():
                 print(each, flush=True)
                 record = run_alone(measure, each, file, arguments.data)
                 store.append({**each.as_dict(), **record, "machine": machine.describe()})
@@ -324,5 +325,6 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--part", choices=PARTS, help="only this part (all)")
     parser.add_argument("--rows", type=int, default=10_000_000, help="the largest number of rows (%(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each data set in the part limit (%(default)s)")
+    parser.add_argument("--again", action="store_true", help="make runs again that have a record")
     parser.add_argument("--results", type=Path, default=RESULTS / "scale", help="folder of the records (%(default)s)")
     parser.set_defaults(run=run)

@@ -45,6 +45,8 @@ def test_everything(tiny, tmp_path, capsys):
 
     assert main([*tiny, "--part", "rows"]) == 0  # all of it is there
     assert len(records_of(tmp_path)) == len(records)
+    assert main([*tiny, "--part", "rows", "--again"]) == 0
+    assert len(records_of(tmp_path)) == len(records) + 3
 
 
 def test_from_a_file_as_from_memory(tiny, tmp_path):

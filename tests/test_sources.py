@@ -143,6 +143,8 @@ PARAMETERS = [
     {"variant": "lwcs"},
     {"variant": "nniw", "refine": 0, "init": "k-means++"},
     {"n_jobs": 2, "n_init": 2},
+    {"memory_limit": 0},
+    {"memory_limit": 100_000, "n_jobs": 2},
     {"metric": "canberra"},
     {"metric": "seuclidean"},
     {"metric": "mahalanobis", "variant": "lwcs"},
@@ -160,6 +162,7 @@ PARAMETERS = [
 def test_every_stage_and_metric(parameters, X, tmp_path, monkeypatch):
     monkeypatch.setattr("onebatchpam._metrics.SUMMED_ROWS", 100)
     monkeypatch.setattr(_tiles, "TILE_ENTRIES", 5000)
+    monkeypatch.setattr("onebatchpam._swap.MANY_CANDIDATES", 300)
     stored = as_memmap(X, tmp_path)
     models = [OneBatchPAM(4, **{"batch_size": 60, **parameters}, random_state=0).fit(x) for x in (X, stored)]
     assert_same(*models, X, stored)
