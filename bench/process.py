@@ -83,6 +83,11 @@ def resident_bytes() -> int:
     return _status("VmRSS")
 
 
+def private_bytes() -> int:
+    """Return the memory of this process now that no file stands behind."""
+    return _status("RssAnon")
+
+
 def reset_peak() -> None:
     """Let `peak_bytes` start anew."""
     Path("/proc/self/clear_refs").write_text("5")

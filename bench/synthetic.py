@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.float64]
+PIECE_ROWS = 100_000
 
 
 def blobs(rng: np.random.RandomState, n: int, p: int) -> Rows:
@@ -38,6 +39,20 @@ def far_groups(rng: np.random.RandomState, n: int, p: int) -> Rows:
     centres = 100 * np.concatenate([np.eye(p), -np.eye(p)])[:6]
     groups = np.repeat(centres, 8, axis=0) + 0.5 * rng.standard_normal((48, p))
     return np.concatenate([rng.standard_normal((n - 48, p)), groups])[rng.permutation(n)]
+
+
+def mixture_pieces(n: int, p: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Return the first n of endlessly many rows in a hundred overlapping groups of different spread, piece by piece.
+
+    Each piece comes with the number of its first row. Always the same rows, whatever n is.
+    """
+    common = np.random.RandomState(0)
+    centres, spread = 2 * common.standard_normal((100, p)), np.exp(0.3 * common.standard_normal(100))
+    for start in range(0, n, PIECE_ROWS):
+        rng = np.random.default_rng([1, start])
+        group = rng.integers(100, size=PIECE_ROWS)
+        piece = centres[group] + rng.standard_normal((PIECE_ROWS, p)) * spread[group, None]
+        yield start, piece[: n - start].astype(np.float32)
 
 
 SHAPES: dict[str, tuple[Callable[[np.random.RandomState, int, int], Rows], tuple[int, int]]] = {

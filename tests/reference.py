@@ -176,6 +176,23 @@ def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1,
     return SwapResult(medoids, loss(block, medoids, weights), n_iter, n_swaps, n_idle >= n)
 
 
+def search_in_levels(block, medoids, weights=None, *, many, **options):
+    """Swap as `swap_search`, but with more than that many candidates first among the medoids and some candidates.
+
+    These are evenly spaced: every 16th, or as many as make a fifth of `many` if those are more. They may be many again.
+    """
+    n_swaps, medoids = 0, np.array(medoids)
+    if len(block) > many:
+        spaced = np.arange(0, len(block), min(16, 5 * len(block) // many))
+        some = np.array(sorted({*spaced.tolist(), *medoids.tolist()}))
+        start = [some.tolist().index(medoid) for medoid in medoids]
+        first = search_in_levels(block[some], start, weights, many=many, **options)
+        medoids, n_swaps = some[first.medoids], first.n_swaps
+    result = swap_search(block, medoids, weights, **options)
+    result.n_swaps += n_swaps
+    return result
+
+
 def best_single(block, weights=None):
     """Return the row with the smallest weighted sum, the lowest of equal ones."""
     weights = np.ones(block.shape[1]) if weights is None else weights

@@ -27,6 +27,7 @@ from onebatchpam import (
     _core,
     _fasterpam,
     _init,
+    _memory,
 )
 from onebatchpam._distances import MatrixSpace
 from onebatchpam._init import kmc2, kmeans_plus_plus, random_medoids
@@ -121,11 +122,11 @@ class TestFasterPAM:
         FasterPAM(3, metric="precomputed", random_state=0).fit(square(whole_numbers(50)).astype(np.float32))
 
     def test_available_memory(self, monkeypatch):
-        assert 10**6 < _fasterpam.available_bytes() < 10**15
-        monkeypatch.setattr(_fasterpam.Path, "read_text", lambda path: "MemTotal: 5 kB\n")
-        assert _fasterpam.available_bytes() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        monkeypatch.delattr(_fasterpam.os, "sysconf")
-        assert _fasterpam.available_bytes() is None
+        assert 10**6 < _memory.available_bytes() < 10**15
+        monkeypatch.setattr(_memory.Path, "read_text", lambda path: "MemTotal: 5 kB\n")
+        assert _memory.available_bytes() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        monkeypatch.delattr(_memory.os, "sysconf")
+        assert _memory.available_bytes() is None
         _fasterpam.require_memory(10**9)  # nothing is known: let the system decide
 
 

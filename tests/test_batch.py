@@ -7,6 +7,7 @@ import pytest
 
 import reference
 from onebatchpam import OneBatchPAM, batch_size, required_batch_size
+from onebatchpam._block import WholeBlock
 from onebatchpam._distances import MatrixSpace, VectorSpace
 from onebatchpam._init import kmeans_plus_plus, random_medoids
 from onebatchpam._metrics import resolve_metric
@@ -146,7 +147,7 @@ class TestWeights:
         block = np.random.RandomState(0).rand(20, 4).astype(np.float32)
         indices = np.array([3, 7, 8, 19])
         expected = reference.debias(block, indices)
-        debias(MatrixSpace(np.zeros((20, 20))), block, Batch.unweighted(indices), float(block.max()))
+        debias(MatrixSpace(np.zeros((20, 20))), WholeBlock(block), Batch.unweighted(indices), float(block.max()))
         np.testing.assert_array_equal(block, expected)
 
     def test_bad_entry_is_named(self):

@@ -24,6 +24,7 @@ from onebatchpam import (
     RandomMedoids,
     _core,
 )
+from onebatchpam._block import WholeBlock
 from onebatchpam._init import INITS
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import VARIANTS
@@ -228,7 +229,7 @@ class TestNative:
         weights = np.random.RandomState(seed).randint(1, 5, 90).astype(np.float64)
         start = np.random.RandomState(seed).permutation(300)[:k]
         options = {"max_iter": 100, "n_jobs": 2, "stages": Stages(), "n_fixed": n_fixed}
-        found = search_swaps(block, start, weights, tol=0.0, **options)
+        found = search_swaps(WholeBlock(block), start, weights, tol=0.0, **options)
         expected = reference.swap_search(block, start, weights, chunk=_core.SWEEP_CHUNK, n_fixed=n_fixed)
         np.testing.assert_array_equal(found.medoids, expected.medoids)
         assert (found.loss, found.n_swaps, found.converged) == (expected.loss, expected.n_swaps, True)

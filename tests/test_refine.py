@@ -117,6 +117,25 @@ def test_many_medoids_are_confirmed_on_a_sample():
     assert refined.n_distances_ < plain.n_distances_ + 2 * assignment + refined.n_refine_rounds_ * 1.5 * block
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_more_points_than_can_be_held_are_sampled(seed, weighted, monkeypatch):
+    weights = np.random.RandomState(seed).randint(1, 4, len(X)).astype(float) if weighted else None
+    model = clone(MODEL).set_params(random_state=seed)
+    plain = clone(model).set_params(refine=0).fit(X, sample_weight=weights)
+    monkeypatch.setattr(_refine, "MOST_ENTRIES", 11 * 30 * 1200)
+    seen, search = [], _refine.search_swaps
+    monkeypatch.setattr(
+        _refine, "search_swaps", lambda block, *rest, **more: seen.append(block) or search(block, *rest, **more)
+    )
+    refined = model.fit(X, sample_weight=weights)
+    assert refined.inertia_ < plain.inertia_
+    assert {block.m for block in seen} == {1200}
+    # Of the candidates and of those among which they are found; and two assignments to check.
+    n_distances = len(seen) * (11 * 30 * 1200 + 1200 * _refine.POINTS_PER_CLUSTER) + 2 * len(X) * 30
+    assert refined.n_distances_ < plain.n_distances_ + n_distances
+
+
 def test_a_sample_that_misleads_is_not_followed(monkeypatch):
     monkeypatch.setattr(_refine.Refinement, "_confirming_points", lambda self, k: Batch.unweighted(np.arange(k)))
     plain = fit(refine=0)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import reference
-from onebatchpam import SwapResult, _core, swap_search
+from onebatchpam import SwapResult, _core, _swap, swap_search
+from onebatchpam._block import WholeBlock
+from onebatchpam._progress import Stages
 
 
 def random_block(n, m, seed=0):
@@ -89,6 +91,21 @@ def test_every_swap_is_that_of_the_reference(simd_level, n, m, k, largest):
     result = swap_search(block, k, init=init, weights=weights, tol=0, n_jobs=2)
     expected = reference.swap_search(block, init, weights, chunk=_core.SWEEP_CHUNK)
     assert_same(result, expected)
+
+
+@pytest.mark.parametrize("n_fixed", [0, 2])
+@pytest.mark.parametrize(("n", "many"), [(900, 800), (1300, 1300), (1500, 100), (3000, 50)])
+def test_many_candidates_are_searched_in_levels(n, many, n_fixed, monkeypatch):
+    monkeypatch.setattr(_swap, "MANY_CANDIDATES", many)
+    block, init = integer_block(n, 23, largest=500), np.random.RandomState(1).permutation(n)[:5]
+    weights = np.random.RandomState(2).randint(0, 5, 23).astype(float)
+    options = {"max_iter": 100, "tol": 0.0, "n_jobs": 2, "stages": Stages(), "n_fixed": n_fixed}
+    result = _swap.search_swaps(WholeBlock(block), init, weights, **options)
+    expected = reference.search_in_levels(block, init, weights, many=many, chunk=_core.SWEEP_CHUNK, n_fixed=n_fixed)
+    assert_same(result, expected)
+    assert result.converged
+    at_once = reference.swap_search(block, init, weights, chunk=_core.SWEEP_CHUNK, n_fixed=n_fixed)
+    assert (result.n_swaps != at_once.n_swaps) == (n > many)
 
 
 def sweep_by(block, medoids, weights, *, rows, n_threads=1):

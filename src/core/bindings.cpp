@@ -11,6 +11,7 @@
 #include "custom.hpp"
 #include "distance.hpp"
 #include "gower.hpp"
+#include "reduce.hpp"
 #include "sparse.hpp"
 #include "swap.hpp"
 
@@ -145,6 +146,25 @@ void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_t
     self.sweep(view_of(rows), first, n_threads);
 }
 
+std::pair<std::size_t, std::vector<std::int64_t>> find_improving(SwapSearch& self, Block<const float> rows,
+                                                                 std::size_t first, std::size_t begin, int n_threads) {
+    require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
+    require(first + rows.shape(0) <= self.n_candidates(), "rows reach beyond the last candidate");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    SwapSearch::Improving found = self.find_improving(view_of(rows), first, begin, n_threads);
+    return {found.end, std::move(found.candidates)};
+}
+
+bool try_candidates(SwapSearch& self, const std::vector<std::int64_t>& candidates, Block<const float> rows) {
+    require(rows.shape(0) == candidates.size() && rows.shape(1) == self.m(),
+            "rows must have a row for each candidate and " + std::to_string(self.m()) + " columns");
+    for (const std::int64_t candidate : candidates)
+        require(candidate >= 0 && static_cast<std::size_t>(candidate) < self.n_candidates(),
+                "a candidate is out of range");
+    const BlockView view = view_of(rows);
+    return self.try_candidates(candidates, [&](std::size_t i) { return view.row(i); });
+}
+
 void best_swaps(const SwapSearch& self, Block<const float> rows, ArrayOut<double> gains, ArrayOut<std::int32_t> slots,
                 int n_threads) {
     require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
@@ -159,6 +179,40 @@ template <class T, const std::vector<T>& (SwapSearch::*member)() const>
 nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig> view_of_state(nb::handle_t<SwapSearch> self) {
     const std::vector<T>& values = (nb::cast<const SwapSearch&>(self).*member)();
     return {values.data(), {values.size()}, self};
+}
+
+nb::ndarray<nb::numpy, const float, nb::ndim<2>, nb::c_contig> medoid_distances(nb::handle_t<SwapSearch> self) {
+    const auto& search = nb::cast<const SwapSearch&>(self);
+    return {search.medoid_distances().data(), {search.m(), search.k()}, self};
+}
+
+void count(Block<const float> rows, Array<float> thresholds, ArrayOut<std::int64_t> counts, int n_threads) {
+    require(thresholds.shape(0) == rows.shape(1) && counts.shape(0) == rows.shape(0),
+            "thresholds must have an entry for each column, counts for each row");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    count_below(view_of(rows), thresholds.data(), counts.data(), n_threads);
+}
+
+template <class Column>
+void reduce(Block<const float> rows, Array<float> thresholds, Array<std::int64_t> starts, ArrayOut<Column> columns,
+            ArrayOut<float> values, int n_threads) {
+    require(thresholds.shape(0) == rows.shape(1) && starts.shape(0) == rows.shape(0) + 1,
+            "thresholds must have an entry for each column, starts one more than there are rows");
+    require(static_cast<std::size_t>(starts.data()[rows.shape(0)]) == columns.shape(0) &&
+                columns.shape(0) == values.shape(0),
+            "columns and values must have an entry for each that is kept");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    reduce_rows(view_of(rows), thresholds.data(), starts.data(), columns.data(), values.data(), n_threads);
+}
+
+template <class Column>
+void expand(Array<std::int64_t> starts, Array<Column> columns, Array<float> values, Block<float> out, int n_threads) {
+    require(starts.shape(0) == out.shape(0) + 1 && columns.shape(0) == values.shape(0) &&
+                static_cast<std::size_t>(starts.data()[out.shape(0)]) == columns.shape(0),
+            "starts must have one more entry than out has rows, columns and values one for each that was kept");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    expand_rows(out.shape(0), out.shape(1), starts.data(), columns.data(), values.data(), out.data(), row_stride(out),
+                n_threads);
 }
 
 std::pair<float, bool> scan(Block<const float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
@@ -240,12 +294,15 @@ NB_MODULE(_core, module) {
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),
              "weights"_a.noconvert(), "tol"_a, "n_fixed"_a = 0)
         .def("sweep", sweep, "rows"_a.noconvert(), "first"_a, "n_threads"_a, release())
+        .def("find_improving", find_improving, "rows"_a.noconvert(), "first"_a, "begin"_a, "n_threads"_a, release())
+        .def("try_candidates", try_candidates, "candidates"_a, "rows"_a.noconvert(), release())
         .def("best_swaps", best_swaps, "rows"_a.noconvert(), "gains"_a.noconvert(), "slots"_a.noconvert(),
              "n_threads"_a, release())
         .def_prop_ro("converged", &SwapSearch::converged)
         .def_prop_ro("loss", &SwapSearch::loss)
         .def_prop_ro("medoids", [](const SwapSearch& self) { return self.medoids(); })
         .def_prop_ro("n_swaps", &SwapSearch::n_swaps)
+        .def_prop_ro("medoid_distances", medoid_distances)
         .def_prop_ro("nearest", view_of_state<std::int32_t, &SwapSearch::nearest>)
         .def_prop_ro("nearest_distances", view_of_state<float, &SwapSearch::nearest_distances>)
         .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>);
@@ -259,6 +316,20 @@ NB_MODULE(_core, module) {
     module.def("are_bytes", all_bytes<float>, "values"_a.noconvert(), "steps"_a, release());
     module.def("are_bytes", all_bytes<double>, "values"_a.noconvert(), "steps"_a, release(),
                "Say whether all values are byte / steps.");
+    module.def("count_below", count, "rows"_a.noconvert(), "thresholds"_a.noconvert(), "counts"_a.noconvert(),
+               "n_threads"_a, release(),
+               "Write how many entries of each row are below the thresholds of their columns.");
+    const char* reduces = "Write the columns and values of the entries below the thresholds, row after row.";
+    module.def("reduce_rows", reduce<std::uint16_t>, "rows"_a.noconvert(), "thresholds"_a.noconvert(),
+               "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(), "n_threads"_a, release(),
+               reduces);
+    module.def("reduce_rows", reduce<std::uint32_t>, "rows"_a.noconvert(), "thresholds"_a.noconvert(),
+               "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(), "n_threads"_a, release());
+    const char* expands = "Write the rows that were reduced to `out`, infinity where nothing was kept.";
+    module.def("expand_rows", expand<std::uint16_t>, "starts"_a.noconvert(), "columns"_a.noconvert(),
+               "values"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release(), expands);
+    module.def("expand_rows", expand<std::uint32_t>, "starts"_a.noconvert(), "columns"_a.noconvert(),
+               "values"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
 
     module.def("simd_level", [] { return std::string(kernels().name); });
     module.def("simd_levels", [] {

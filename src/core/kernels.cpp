@@ -276,6 +276,12 @@ double largest(const double* values, std::size_t n) {
     return best;
 }
 
+inline std::uint64_t below(const float* entries, const float* thresholds) {
+    std::uint64_t bits = 0;
+    for (std::size_t v = 0; v < 64; v += lanes<float>) bits |= less_than(load(entries + v), load(thresholds + v)) << v;
+    return bits;
+}
+
 // gain(i, l) = sum_j w_j max(0, d1_j - d_ij)                                    what i wins from every medoid
 //            + sum_{j: near(j) = l} w_j (d1_j - d2_j)                           what dropping l costs
 //            + sum_{j: near(j) = l, d_ij < d2_j} w_j (d2_j - max(d1_j, d_ij))   and what i takes over of that cost
@@ -290,9 +296,7 @@ Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
     };
     std::size_t j = 0;
     for (; j + 64 <= state.m; j += 64) {  // many at once: a branch for each vector would often be mispredicted
-        std::uint64_t bits = 0;
-        for (std::size_t v = 0; v < 64; v += lanes<float>)
-            bits |= less_than(load(row + j + v), load(state.second_distance + j + v)) << v;
+        std::uint64_t bits = below(row + j, state.second_distance + j);
         for (; bits; bits &= bits - 1) take(j + static_cast<std::size_t>(__builtin_ctzll(bits)));
     }
     for (; j < state.m; ++j)
@@ -369,6 +373,7 @@ const Kernels table = {
     evaluate_swap,
     weighted_sum,
     scan_row,
+    below,
 };
 
 }  // namespace OBP_LEVEL

@@ -96,6 +96,8 @@ struct Kernels {
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);
     double (*weighted_sum)(const float* row, const double* weights, std::size_t m);
     RowScan (*scan_row)(const float* row, std::size_t m);
+    // A bit for each of 64 entries that is below its threshold.
+    std::uint64_t (*below)(const float* entries, const float* thresholds);
 };
 
 // The levels this machine can run, the best last.

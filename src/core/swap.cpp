@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "parallel.hpp"
-
 namespace obp {
 namespace {
 
@@ -65,35 +63,68 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
     sum_up();
 }
 
-// Chunks are independent of each other until one of them changes the medoids. The longer none has, the more of them are
-// evaluated together, so that threads meet less often; what a change makes stale is evaluated again.
 void SwapSearch::sweep(const BlockView& rows, std::size_t first, int n_threads) {
-    const std::size_t k = medoids_.size(), begins_in_chunk = first % chunk_size;
     Team team(n_threads);
-    std::vector<double> gains(k * team.size());
-    std::vector<Swap> swaps;
-    const auto chunk_end = [&](std::size_t begin) {
-        return std::min(rows.n_rows,
-                        (begins_in_chunk + begin) / chunk_size * chunk_size + chunk_size - begins_in_chunk);
-    };
     for (std::size_t begin = 0; begin < rows.n_rows && !converged();) {
+        const Improving found = find_improving(rows, first, begin, team);
+        try_candidates(found.candidates,
+                       [&](std::size_t i) { return rows.row(static_cast<std::size_t>(found.candidates[i]) - first); });
+        begin = found.end;
+    }
+}
+
+SwapSearch::Improving SwapSearch::find_improving(const BlockView& rows, std::size_t first, std::size_t begin,
+                                                 int n_threads) {
+    Team team(n_threads);
+    return find_improving(rows, first, begin, team);
+}
+
+// Chunks are independent of each other until one of them changes the medoids. The longer none has, the more of them are
+// evaluated together, so that threads meet less often; what comes after a chunk that is returned is evaluated again.
+SwapSearch::Improving SwapSearch::find_improving(const BlockView& rows, std::size_t first, std::size_t begin,
+                                                 Team& team) {
+    const std::size_t k = medoids_.size(), begins_in_chunk = first % chunk_size;
+    std::vector<double> gains(k * static_cast<std::size_t>(team.size()));
+    std::vector<Swap> swaps;
+    Improving found{begin, {}};
+    const auto chunk_end = [&](std::size_t row) {
+        return std::min(rows.n_rows, (begins_in_chunk + row) / chunk_size * chunk_size + chunk_size - begins_in_chunk);
+    };
+    while (begin < rows.n_rows && found.candidates.empty() && !converged()) {
         const std::size_t chunks_ahead = std::min(max_chunks_ahead, n_idle_ / (8 * chunk_size));
         const std::size_t end = chunk_end(begin + chunks_ahead * chunk_size);
         swaps.resize(end - begin);
         team.run(tasks_of(swaps.size()), [&](std::size_t task, int thread) {
             const std::size_t stop = std::min(swaps.size(), (task + 1) * candidates_per_task);
             for (std::size_t i = task * candidates_per_task; i < stop; ++i)
-                swaps[i] = evaluate(rows.row(begin + i), gains.data() + thread * k);
+                swaps[i] = evaluate(rows.row(begin + i), gains.data() + static_cast<std::size_t>(thread) * k);
         });
-        bool changed = false;
-        for (const Swap* swap = swaps.data(); begin < end && !changed && !converged();) {
-            const std::size_t count = chunk_end(begin) - begin;
-            changed = make_improving_swaps(rows, begin, count, first, swap);
-            n_idle_ = changed ? 0 : n_idle_ + count;
-            begin += count;
-            swap += count;
+        const Swap* swap = swaps.data();
+        while (begin < end && found.candidates.empty() && !converged()) {
+            found.end = chunk_end(begin);
+            n_idle_ += found.end - begin;
+            for (; begin < found.end; ++begin, ++swap)
+                if (improves(swap->gain) && !is_medoid_[first + begin])
+                    found.candidates.push_back(static_cast<std::int64_t>(first + begin));
         }
     }
+    return found;
+}
+
+bool SwapSearch::try_candidates(const std::vector<std::int64_t>& candidates,
+                                const std::function<const float*(std::size_t)>& row_of) {
+    std::vector<double> gains(medoids_.size());
+    bool changed = false;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const auto candidate = static_cast<std::size_t>(candidates[i]);
+        const float* row = row_of(i);
+        const Swap swap = evaluate(row, gains.data());
+        if (!improves(swap.gain) || is_medoid_[candidate]) continue;  // no longer
+        make_swap(static_cast<std::size_t>(swap.slot), candidate, row);
+        n_idle_ = 0;
+        changed = true;
+    }
+    return changed;
 }
 
 void SwapSearch::best_swaps(const BlockView& rows, double* gains, std::int32_t* slots, int n_threads) const {
@@ -116,23 +147,6 @@ Swap SwapSearch::evaluate(const float* row, double* gains) const {
     const SwapView view{weights_.size(), medoids_.size(), d1_.data(),           d2_.data(),
                         near_.data(),    weights_.data(), removal_gains_.data()};
     return kernels().evaluate_swap(view, row, gains);
-}
-
-// swaps  IN  of the candidates rows.row(begin), ..., rows.row(begin + count - 1)
-bool SwapSearch::make_improving_swaps(const BlockView& rows, std::size_t begin, std::size_t count, std::size_t first,
-                                      const Swap* swaps) {
-    std::vector<double> gains(medoids_.size());
-    bool changed = false;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t candidate = first + begin + i;
-        if (!improves(swaps[i].gain) || is_medoid_[candidate]) continue;
-        const float* row = rows.row(begin + i);
-        const Swap swap = changed ? evaluate(row, gains.data()) : swaps[i];
-        if (!improves(swap.gain)) continue;  // no longer
-        make_swap(static_cast<std::size_t>(swap.slot), candidate, row);
-        changed = true;
-    }
-    return changed;
 }
 
 void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float* row) {

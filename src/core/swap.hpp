@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "distance.hpp"
+#include "parallel.hpp"
 #include "simd.hpp"
 
 namespace obp {
@@ -31,6 +33,20 @@ public:
     // ones again, in order, against the state as it has become. Returns early once the search has converged.
     void sweep(const BlockView& rows, std::size_t first, int n_threads);
 
+    // The two halves of a sweep, for who has not all entries of the rows: what is not below the distance of a point to
+    // its second nearest medoid may be anything above.
+    struct Improving {
+        std::size_t end;                       // of the chunk
+        std::vector<std::int64_t> candidates;  // those of it that would improve the medoids as they are
+    };
+    // Finds the next chunk in which there are any, from row `begin` on. All chunks until then are counted as idle, and
+    // this one, too, as long as no swap is made.
+    Improving find_improving(const BlockView& rows, std::size_t first, std::size_t begin, int n_threads);
+    // Tries candidates, in order, against the medoids as they have become; says whether there was a swap.
+    // row_of  IN  the whole row of the i-th candidate
+    bool try_candidates(const std::vector<std::int64_t>& candidates,
+                        const std::function<const float*(std::size_t)>& row_of);
+
     // What the best swap of each of these candidates would gain, and the slot whose medoid it would replace; minus
     // infinity if all medoids are fixed. Changes nothing.
     // gains, slots  OUT  an entry for each row
@@ -45,13 +61,14 @@ public:
     std::size_t n_swaps() const { return n_swaps_; }
     const std::vector<float>& nearest_distances() const { return d1_; }
     std::size_t m() const { return weights_.size(); }
+    const std::vector<float>& medoid_distances() const { return to_medoids_; }
+    std::size_t k() const { return medoids_.size(); }
     std::size_t n_candidates() const { return n_candidates_; }
 
 private:
     Swap evaluate(const float* row, double* gains) const;
     bool improves(double gain) const { return gain > least_gain_; }
-    bool make_improving_swaps(const BlockView& rows, std::size_t begin, std::size_t count, std::size_t first,
-                              const Swap* swaps);
+    Improving find_improving(const BlockView& rows, std::size_t first, std::size_t begin, Team& team);
     void make_swap(std::size_t slot, std::size_t candidate, const float* row);
     void find_nearest(std::size_t j);
     void insert_medoid(std::size_t j, std::int32_t slot, float distance);

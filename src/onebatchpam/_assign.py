@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from onebatchpam._validation import check_distances
 class Assignment:
     """The nearest medoid of every row, the lowest slot of equally near ones, and the distance to it."""
 
-    labels: NDArray[np.int32]
+    labels: NDArray[Any]
     distances: NDArray[Any]
     weights: NDArray[np.float64]
 
@@ -28,36 +29,54 @@ class Assignment:
         return float(np.sum(self.distances * self.weights, dtype=np.float64))
 
 
-def nearest_medoids(columns: Columns, weights: NDArray[np.float64], stages: Stages) -> Assignment:
-    """Assign all rows, tile by tile."""
-    labels = np.empty(columns.n_rows, dtype=np.int32)
-    distances = np.empty(columns.n_rows, dtype=columns.dtype)
+def nearest_of_tiles(columns: Columns, stages: Stages) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[Any]]]:
+    """Return tile by tile the rows, their nearest medoids and the distances to these."""
     with stages.stage("assignment", total=columns.n_rows) as bar:
         for rows in columns.tiles():
             tile = np.empty((rows.stop - rows.start, columns.n_columns), dtype=columns.dtype)
             columns.fill(rows, tile)
-            labels[rows] = nearest = tile.argmin(axis=1)
-            distances[rows] = tile[np.arange(len(tile)), nearest]
-            check_distances(distances[rows], rows.start)
+            nearest = tile.argmin(axis=1)
+            distances = tile[np.arange(len(tile)), nearest]
+            check_distances(distances, rows.start)
+            yield rows, nearest, distances
             bar.update(len(tile))
+
+
+def nearest_medoids(
+    columns: Columns, weights: NDArray[np.float64], stages: Stages, labels: NDArray[Any] | None = None
+) -> Assignment:
+    """Assign all rows, with labels in the array that is given if one is."""
+    labels = np.empty(columns.n_rows, dtype=np.int32) if labels is None else labels
+    distances = np.empty(columns.n_rows, dtype=columns.dtype)
+    for rows, nearest, nearest_distances in nearest_of_tiles(columns, stages):
+        labels[rows], distances[rows] = nearest, nearest_distances
     return Assignment(labels, distances, weights)
 
 
-def assign_all(space: Space, medoids: NDArray[np.int64], stages: Stages) -> Assignment:
+def assign_all(
+    space: Space, medoids: NDArray[np.int64], stages: Stages, labels: NDArray[Any] | None = None
+) -> Assignment:
     """Assign all rows of the data to these medoids."""
-    return nearest_medoids(space.to_medoids(medoids), space.weights, stages)
+    return nearest_medoids(space.to_medoids(medoids), space.weights, stages, labels)
 
 
 def assign(
-    space: Space, medoids: NDArray[np.int64], stages: Stages, assignment: Assignment | None = None
+    space: Space,
+    medoids: NDArray[np.int64],
+    stages: Stages,
+    assignment: Assignment | None = None,
+    labels: NDArray[Any] | None = None,
 ) -> tuple[NDArray[np.int64], Assignment]:
     """Assign all rows, unless that is done; a medoid that is a duplicate of another moves to a row that is not."""
     if assignment is None:
-        assignment = assign_all(space, medoids, stages)
+        assignment = assign_all(space, medoids, stages, labels)
+    elif labels is not None:
+        labels[:] = assignment.labels
+        assignment = replace(assignment, labels=labels)
     spread = spread_duplicates(space, medoids, assignment)
     if np.array_equal(spread, medoids):
         return medoids, assignment
-    return spread, assign_all(space, spread, stages)
+    return spread, assign_all(space, spread, stages, labels)
 
 
 def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assignment) -> NDArray[np.int64]:

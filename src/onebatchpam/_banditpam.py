@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import Tags
 
+from onebatchpam._block import WholeBlock
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._distances import Space, VectorSpace
 from onebatchpam._init import random_medoids
@@ -206,5 +207,5 @@ def search_distinct_rows(
         return Selection(np.concatenate([rows, other_rows(np.arange(k - len(rows)), rows)]))
     block = fill_all(space.to_points(rows, rows), np.empty((len(rows), len(rows)), np.float32), stages, "distances")
     start = random_medoids(len(rows), k, rng)
-    search = search_swaps(block, start, weights, max_iter=100, tol=0.0, n_jobs=n_jobs, stages=stages)
+    search = search_swaps(WholeBlock(block), start, weights, max_iter=100, tol=0.0, n_jobs=n_jobs, stages=stages)
     return Selection(rows[search.medoids], search.n_iter, search.n_swaps)

@@ -1,40 +1,310 @@
-"""The block: the batch is drawn and its columns are filled, in one round or, for a progressive batch, in several."""
+"""A block of dissimilarities, candidates x points, as the swap search sees it: a tile of candidates at a time.
+
+All of it need not be in memory. How much is changes no result, only the time: it is whole if it fits, otherwise reduced
+to what the search looks at, otherwise computed again in each pass.
+"""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam._distances import Space
+from onebatchpam import _core, _tiles
+from onebatchpam._distances import Indices
 from onebatchpam._progress import Stages
-from onebatchpam._sampling import Batch, extend_batch, round_sizes, sample_batch
-from onebatchpam._tiles import fill_all
-from onebatchpam._weights import BlockScan
+from onebatchpam._tiles import Columns, fill_all, tile_bounds
+
+# Where the entries are there already: a sweep of this many tiles takes a fraction of a second still.
+TILES_PER_SWEEP = 16
+# A reduced block keeps what is nearer than the medoid of this rank, if there is room: the more, the less has to be
+# computed again. With fewer than two it would have to be computed anew after every swap.
+LEAST_RANK, LARGEST_RANK = 2, 6
+MOST_OUTGROWN = 0.2  # of the columns of a tile; beyond, it is reduced anew
+
+Entries = NDArray[np.float32]
+# Returns d(candidate, point) for these points and candidates, which are all rows of the data when None.
+Compare = Callable[[Indices, Indices | None], Columns]
 
 
-def sample_block(
-    space: Space, m: int, variant: str, rng: np.random.RandomState, n_jobs: int, stages: Stages
-) -> tuple[Batch, NDArray[np.float32], BlockScan]:
-    """Draw m batch points; return them with the dissimilarities of all rows to them, each computed once."""
-    first, *others = round_sizes(variant, m, space.n)
-    batch = sample_batch(space, first, variant, rng, stages)
-    block = np.empty((space.n, len(batch.indices) + sum(others)), np.float32)
-    scan = BlockScan(space.n, n_jobs)
-    fill_columns(space, batch, 0, block, scan, stages)
-    for size in others:
-        n_filled = len(batch.indices)
-        batch = extend_batch(batch, size, scan.distances, space.weights, rng)
-        fill_columns(space, batch, n_filled, block, scan, stages)
-    return batch, block, scan
+class Block(ABC):
+    """Dissimilarities of n candidates to m points."""
+
+    storage: str
+
+    def __init__(self, n: int, m: int) -> None:
+        self.n, self.m = n, m
+        self.n_bytes = 0  # of dissimilarities that are kept
+
+    @abstractmethod
+    def rows(self, candidates: Indices) -> Entries:
+        """Return the rows of these candidates."""
+
+    @abstractmethod
+    def subset(self, candidates: Indices) -> Block:
+        """Return the block of these candidates only."""
+
+    @abstractmethod
+    def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        """Put other values in place of some entries, at most one in a row."""
+
+    @abstractmethod
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        """Return all rows, some at a time.
+
+        Given a search, an entry may be infinite unless the point is nearer to the candidate than to its second nearest
+        medoid: that makes no difference to the search.
+        """
+
+    def sweep(self, search: _core.SwapSearch, n_jobs: int) -> Iterator[int]:
+        """Show the search all candidates once, or until it has converged; tell how many each time some are done."""
+        for rows, tile in self.tiles():
+            search.sweep(tile, rows.start, n_jobs)
+            yield len(tile)
+            if search.converged:
+                return
+
+    def best_swaps(self, search: _core.SwapSearch, n_jobs: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return for each candidate what its best swap would gain, and the slot whose medoid it would replace."""
+        gains, slots = np.empty(self.n), np.empty(self.n, dtype=np.int32)
+        for rows, tile in self.tiles(search, n_jobs):
+            search.best_swaps(tile, gains[rows], slots[rows], n_jobs)
+        return gains, slots
+
+    def weighted_sums(self, weights: NDArray[np.float64], n_jobs: int) -> NDArray[np.float64]:
+        """Return the weighted sum of every row."""
+        sums = np.empty(self.n)
+        for rows, tile in self.tiles():
+            _core.weighted_row_sums(tile, weights, sums[rows], n_jobs)
+        return sums
 
 
-def fill_columns(
-    space: Space, batch: Batch, n_filled: int, block: NDArray[np.float32], scan: BlockScan, stages: Stages
-) -> None:
-    """Fill the columns of the batch points that are new."""
+class WholeBlock(Block):
+    """A block whose entries are all in memory."""
 
-    def see(tile: NDArray[np.float32], first_row: int) -> None:
-        scan.see(tile, first_row, n_filled)
+    storage = "whole"
 
-    m = len(batch.indices)
-    fill_all(space.to_points(batch.indices[n_filled:]), block[:, n_filled:m], stages, "distances", see)
+    def __init__(self, entries: Entries) -> None:
+        super().__init__(*entries.shape)
+        self.entries, self.n_bytes = entries, entries.nbytes
+
+    def rows(self, candidates: Indices) -> Entries:
+        return self.entries[candidates]
+
+    def subset(self, candidates: Indices) -> Block:
+        return WholeBlock(self.entries[candidates])
+
+    def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        self.entries[rows, columns] = values
+
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        for rows in tile_bounds(self.n, TILES_PER_SWEEP * _tiles.TILE_ENTRIES // self.m):
+            yield rows, self.entries[rows]
+
+
+class RecomputedBlock(Block):
+    """A block of which nothing is kept: a tile is computed when it is asked for, and looked at in the cache."""
+
+    storage = "recomputed"
+
+    def __init__(
+        self, compare: Compare, points: Indices, candidates: Indices | None, k: int, memory_limit: int
+    ) -> None:
+        self._compare, self._points, self._candidates = compare, points, candidates
+        self._columns = compare(points, candidates)
+        self._k, self._memory_limit = k, memory_limit
+        self._replaced = _Replaced.none()
+        super().__init__(self._columns.n_rows, self._columns.n_columns)
+
+    def rows(self, candidates: Indices) -> Entries:
+        indices = self._numbers(candidates)
+        out = np.empty((len(indices), self.m), np.float32)
+        fill_all(self._compare(self._points, indices), out, Stages(), "distances")
+        self._replaced.apply(indices, out)
+        return out
+
+    def subset(self, candidates: Indices) -> Block:
+        room = self._memory_limit - self.n_bytes
+        if 4 * len(candidates) * self.m <= room:
+            return WholeBlock(self.rows(candidates))
+        block = open_block(self._compare, self._points, self._numbers(candidates), self._k, room)
+        block._replaced = self._replaced
+        return block
+
+    def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        self._replaced = _Replaced.of(self._numbers(rows), columns, values)
+
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        for rows in self._columns.tiles():
+            yield rows, self._compute(rows)
+
+    def _compute(self, rows: slice) -> Entries:
+        out = np.empty((rows.stop - rows.start, self.m), np.float32)
+        self._columns.fill(rows, out)
+        self._replaced.apply(self._numbers(np.arange(rows.start, rows.stop)), out)
+        return out
+
+    def _numbers(self, candidates: Indices) -> Indices:
+        """Return which rows of the space these candidates are."""
+        return candidates if self._candidates is None else self._candidates[candidates]
+
+
+class ReducedBlock(RecomputedBlock):
+    """A block of which only what a search can look at is kept: entries below a threshold for their column.
+
+    A candidate matters to a point only if it is nearer than the second nearest medoid. The threshold of a column lies
+    farther: at a medoid of higher rank, as the medoids are when a tile is computed. Where the second nearest medoid has
+    moved beyond it since, the column is computed again; so are the rows of candidates that are swapped in.
+    """
+
+    storage = "reduced"
+
+    def __init__(self, *source: Any) -> None:
+        super().__init__(*source)
+        self._kept: dict[int, _ReducedTile] = {}
+
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        for rows in self._columns.tiles():
+            yield rows, self._compute(rows) if search is None else self._tile(rows, search, n_jobs)[0]
+
+    def sweep(self, search: _core.SwapSearch, n_jobs: int) -> Iterator[int]:
+        for rows in self._columns.tiles():
+            tile, thresholds = self._tile(rows, search, n_jobs)
+            if thresholds is None:
+                search.sweep(tile, rows.start, n_jobs)
+            else:
+                self._sweep_reduced(rows, tile, thresholds, search, n_jobs)
+            yield len(tile)
+            if search.converged:
+                return
+
+    def _sweep_reduced(
+        self, rows: slice, tile: Entries, thresholds: Entries, search: _core.SwapSearch, n_jobs: int
+    ) -> None:
+        done = 0
+        while done < len(tile) and not search.converged:
+            done, improving = search.find_improving(tile, rows.start, done, n_jobs)
+            if improving and search.try_candidates(improving, self.rows(np.array(improving))):
+                outgrown = np.flatnonzero(search.second_distances > thresholds)
+                self._compute_columns(slice(rows.start + done, rows.stop), outgrown, tile[done:])
+                thresholds[outgrown] = np.inf
+
+    def _tile(self, rows: slice, search: _core.SwapSearch, n_jobs: int) -> tuple[Entries, Entries | None]:
+        """Return a tile for this search, and the thresholds below which its entries are right; None if all are."""
+        kept = self._kept.pop(rows.start, None)
+        if kept is not None:
+            outgrown = np.flatnonzero(search.second_distances > kept.thresholds)
+            if len(outgrown) <= MOST_OUTGROWN * self.m:
+                self._kept[rows.start] = kept
+                tile = kept.expand(self.m, n_jobs)
+                self._compute_columns(rows, outgrown, tile)
+                thresholds = kept.thresholds.copy()
+                thresholds[outgrown] = np.inf
+                return tile, thresholds
+            self.n_bytes -= kept.n_bytes
+        tile = self._compute(rows)
+        kept = _ReducedTile.of(tile, self._thresholds(search), self._memory_limit - self.n_bytes, n_jobs)
+        if kept is not None:
+            self._kept[rows.start] = kept
+            self.n_bytes += kept.n_bytes
+        return tile, None
+
+    def _thresholds(self, search: _core.SwapSearch) -> Entries:
+        distances = search.medoid_distances
+        k = distances.shape[1]
+        rank = min(k, max(LEAST_RANK, affordable_rank(self.n, self.m, k, self._memory_limit))) - 1
+        return np.partition(distances, rank, axis=1)[:, rank].copy()
+
+    def _compute_columns(self, rows: slice, columns: Indices, tile: Entries) -> None:
+        """Write all entries of some columns of a tile."""
+        if len(columns) == 0 or len(tile) == 0:
+            return
+        entries = np.empty((len(tile), len(columns)), np.float32)
+        self._compare(self._points[columns], self._candidates).fill(rows, entries)
+        tile[:, columns] = entries
+        self._replaced.apply(self._numbers(np.arange(rows.start, rows.stop)), tile)
+
+
+@dataclass(frozen=True)
+class _ReducedTile:
+    """The entries of a tile that are below the thresholds of their columns, row after row."""
+
+    thresholds: Entries
+    starts: NDArray[np.int64]
+    columns: NDArray[Any]
+    values: Entries
+
+    @classmethod
+    def of(cls, tile: Entries, thresholds: Entries, room: int, n_jobs: int) -> _ReducedTile | None:
+        """Reduce a tile, unless that takes more bytes than there is room for."""
+        starts = np.zeros(len(tile) + 1, np.int64)
+        _core.count_below(tile, thresholds, starts[1:], n_jobs)
+        np.cumsum(starts, out=starts)
+        dtype = column_dtype(tile.shape[1])
+        if thresholds.nbytes + starts.nbytes + starts[-1] * (4 + dtype.itemsize) > room:
+            return None
+        columns, values = np.empty(starts[-1], dtype), np.empty(starts[-1], np.float32)
+        _core.reduce_rows(tile, thresholds, starts, columns, values, n_jobs)
+        return cls(thresholds, starts, columns, values)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.thresholds.nbytes + self.starts.nbytes + self.columns.nbytes + self.values.nbytes
+
+    def expand(self, m: int, n_jobs: int) -> Entries:
+        """Return the tile, infinite where an entry was not kept."""
+        tile = np.empty((len(self.starts) - 1, m), np.float32)
+        _core.expand_rows(self.starts, self.columns, self.values, tile, n_jobs)
+        return tile
+
+
+def column_dtype(m: int) -> np.dtype[Any]:
+    """Return the type that holds the number of a column."""
+    return np.dtype(np.uint16 if m <= 2**16 else np.uint32)
+
+
+def affordable_rank(n: int, m: int, k: int, memory_limit: int) -> int:
+    """Return up to which of k medoids, by distance, what is nearer fits in memory.
+
+    Of all candidates a share of about r / (k + 1) is nearer to a point than the r-th nearest of k random ones.
+    """
+    bytes_of_rank = n * m * (4 + column_dtype(m).itemsize) / (k + 1)
+    return min(LARGEST_RANK, int(memory_limit / bytes_of_rank))
+
+
+def open_block(
+    compare: Compare, points: Indices, candidates: Indices | None, k: int, memory_limit: int
+) -> RecomputedBlock:
+    """Return the block of a search for k medoids that is too large to be kept whole."""
+    block = RecomputedBlock(compare, points, candidates, k, memory_limit)
+    if k == 1 or affordable_rank(block.n, block.m, k, memory_limit) < LEAST_RANK:
+        return block
+    return ReducedBlock(compare, points, candidates, k, memory_limit)
+
+
+class _Replaced:
+    """Entries that are not what is computed: one in each of some rows of the space, which are in order."""
+
+    def __init__(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        self._rows, self._columns, self._values = rows, columns, values
+
+    @classmethod
+    def none(cls) -> _Replaced:
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+
+    @classmethod
+    def of(cls, rows: Indices, columns: Indices, values: Entries) -> _Replaced:
+        order = np.argsort(rows)
+        return cls(rows[order], columns[order], values[order])
+
+    def apply(self, rows: Indices, tile: Entries) -> None:
+        """Replace entries in a tile of these rows."""
+        if len(self._rows) == 0:
+            return
+        places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
+        found = np.flatnonzero(self._rows[places] == rows)
+        tile[found, self._columns[places[found]]] = self._values[places[found]]

@@ -20,14 +20,16 @@ FEWEST_FEATURES_DIVIDED = 32
 
 def steps_of_bytes(X: Any) -> int:
     """Return 1 or 255 if all values are bytes divided by it, else 0."""
-    if not isinstance(X, np.ndarray) or isinstance(X, np.memmap) or X.dtype == np.uint8:
-        return 0  # a file is not read once more for this
+    if X.dtype == np.uint8:
+        return 0
     choices = (1, 255) if X.shape[1] >= FEWEST_FEATURES_DIVIDED else (1,)
     return next((steps for steps in choices if are_bytes(X, steps)), 0)
 
 
 def are_bytes(X: Any, steps: int) -> bool:
     """Say whether all values are bytes divided by this number; mostly the first row tells."""
+    if not isinstance(X, np.ndarray) or isinstance(X, np.memmap):
+        return False  # a file is not read once more for this
     tiles = tile_bounds(len(X), _tiles.TILE_ENTRIES // X.shape[1])
     return all(_are_bytes(X[rows], steps) for rows in (slice(0, 1), *tiles))
 

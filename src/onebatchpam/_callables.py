@@ -20,7 +20,9 @@ from onebatchpam import _tiles
 from onebatchpam._compare import OrderedMetric
 from onebatchpam._metrics import Metric
 from onebatchpam._objects import are_objects, check_objects, has_features
+from onebatchpam._sources import is_stored
 from onebatchpam._tiles import PairError
+from onebatchpam._validation import check_rows
 
 Function = Callable[..., Any]
 
@@ -97,6 +99,8 @@ class FunctionMetric(OrderedMetric):
             return check_objects(X, name)
         if are_objects(X) and self.of_rows:
             raise ValueError(f"{name} is a list of objects: expected a table of rows, as in the fit")
+        if is_stored(X):
+            return check_rows(X, name, allow_nan=True)
         # In the type it has: a table may hold anything that the function can compare.
         return check_array(X, dtype=None, ensure_all_finite="allow-nan", input_name=name, estimator=estimator)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam._assign import Assignment, assign_all
+from onebatchpam._block import WholeBlock
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import random_medoids
@@ -141,7 +142,7 @@ class FasterCLARA(WeightedMedoidEstimator):
         searches: list[SwapResult] = []
         for _ in range(1 if builds else n_samplings):  # BUILD would find the same again
             sample = draw_sample(space, size, best, rng)
-            block = sample_block(space, sample.indices, n_jobs, stages)
+            block = WholeBlock(sample_block(space, sample.indices, n_jobs, stages))
             fixed = np.searchsorted(sample.indices, space.fixed)
             start = None if builds else random_medoids(size, k, rng, fixed)
             search = search_from(

@@ -11,12 +11,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from onebatchpam._assign import Assignment, assign, nearest_medoids
+from onebatchpam._assign import Assignment, assign, nearest_medoids, nearest_of_tiles
 from onebatchpam._distances import MatrixColumns, Space, VectorSpace, WholeSpace, open_space
+from onebatchpam._labels import LabelsOut, check_labels_out, opened_labels
 from onebatchpam._metrics import ALIASES, SPARSE_METRICS, MetricLike, compares_text
 from onebatchpam._objects import has_features
 from onebatchpam._progress import Stages
 from onebatchpam._result import Clustering, Selection, warn_if_imperfect
+from onebatchpam._sources import header_of, in_memory
 from onebatchpam._tiles import Columns, fill_all
 from onebatchpam._validation import (
     check_fixed_medoids,
@@ -44,14 +46,23 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     random_state: int | np.random.RandomState | None
     verbose: int
 
-    def fit(self, X: ArrayLike, y: object = None, *, fixed_medoids: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        fixed_medoids: ArrayLike | None = None,
+        labels_out: LabelsOut = None,
+    ) -> Self:
         """Choose the medoids and assign all rows.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, n_features)
+        X : array-like or sparse matrix of shape (n, n_features), or path
             Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy. Numbers
-            that are bytes, or bytes divided by 255, are compared as bytes, which is faster and more exact.
+            that are bytes, or bytes divided by 255, are compared as bytes, which is faster and more exact. What is on
+            disk is never read as a whole: the path of a .npy file, of a Parquet file or of a folder of them, a
+            `numpy.memmap`, an array of Zarr or h5py.
             With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
             memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
             of text n strings; with a callable also a list of n objects of any kind.
@@ -59,35 +70,46 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             For the conventions of scikit-learn.
         fixed_medoids : array-like of row indices, default=None
             Rows that are medoids whatever the others are. They count in `n_clusters` and come first, in this order.
+        labels_out : path or ndarray of n integers, default=None
+            Where to write the labels as they are computed: a new .npy file, which `labels_` then is as a memory map,
+            or an array, which `labels_` then is.
         """
-        return self._fit(X, None, fixed_medoids)
+        return self._fit(X, None, fixed_medoids, labels_out)
 
-    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None, fixed_medoids: ArrayLike | None) -> Self:
+    def _fit(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None,
+        fixed_medoids: ArrayLike | None,
+        labels_out: LabelsOut,
+    ) -> Self:
         n_jobs = resolve_n_jobs(self.n_jobs)
         stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
         rng = check_random_state(self.random_state)
         space = self._open_space(X, n_jobs, sample_weight)
         k = check_n_clusters(self.n_clusters, space.n, n_absent=int(np.sum(space.weights == 0)))
         space.fixed = check_fixed_medoids(fixed_medoids, k, space.n)
+        check_labels_out(labels_out, "labels_out", space.n, k)
         present = space.present()
 
         selection = self._select(present, k, rng, n_jobs, stages)
         known = selection.assignment if present is space else None
-        medoids, assignment = assign(space, present.numbers(selection.medoids), stages, known)
+        with opened_labels(labels_out, space.n) as labels:
+            medoids, assignment = assign(space, present.numbers(selection.medoids), stages, known, labels)
 
-        warn_if_imperfect(selection, assignment)
-        self._remember_input(X, space)
-        Clustering(
-            medoid_indices=medoids,
-            cluster_centers=space.rows(medoids),
-            labels=assignment.labels,
-            inertia=assignment.inertia,
-            n_iter=selection.n_iter,
-            n_swaps=selection.n_swaps,
-            n_distances=space.n_distances,
-            fit_seconds=stages.seconds,
-            attributes=selection.attributes,
-        ).publish(self)
+            warn_if_imperfect(selection, assignment)
+            self._remember_input(X, space)
+            Clustering(
+                medoid_indices=medoids,
+                cluster_centers=space.rows(medoids),
+                labels=assignment.labels,
+                inertia=assignment.inertia,
+                n_iter=selection.n_iter,
+                n_swaps=selection.n_swaps,
+                n_distances=space.n_distances,
+                fit_seconds=stages.seconds,
+                attributes=selection.attributes,
+            ).publish(self)
         return self
 
     @abstractmethod
@@ -104,7 +126,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             for name in {"n_features_in_", "feature_names_in_"} & vars(self).keys():
                 delattr(self, name)  # from an earlier fit to rows
         else:
-            validate_data(self, X, skip_check_array=True)
+            validate_data(self, header_of(X, space.X), skip_check_array=True)
         self._metric = space.metric if isinstance(space, VectorSpace) else None
 
     def _columns(self, X: ArrayLike) -> Columns:
@@ -113,31 +135,38 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         check = check_matrix if self._metric is None else self._metric.check
         rows = check(X, "X", estimator=self)
         if has_features(rows):
-            validate_data(self, X, reset=False, skip_check_array=True)
+            validate_data(self, header_of(X, rows), reset=False, skip_check_array=True)
         if self._metric is None:
             return MatrixColumns(rows, self.medoid_indices_)
-        medoids = self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self)
+        medoids = in_memory(self._metric.check(self.cluster_centers_, "cluster_centers_", estimator=self))
         return self._metric.comparing(rows).to_medoids(medoids, rows, resolve_n_jobs(self.n_jobs))
 
     def _assign_new(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Assignment:
         columns = self._columns(X)
         return nearest_medoids(columns, check_sample_weight(sample_weight, columns.n_rows), Stages())
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+    def predict(self, X: ArrayLike, *, out: LabelsOut = None) -> NDArray[Any]:
         """Assign rows to the nearest medoid.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
-            Rows; with ``metric="precomputed"`` of shape (n, n_fitted), entry (i, j) the dissimilarity of the fitted
-            row j and the new row i.
+        X : array-like of shape (n, n_features), or path
+            Rows, also on disk as in `fit`; with ``metric="precomputed"`` of shape (n, n_fitted), entry (i, j) the
+            dissimilarity of the fitted row j and the new row i.
+        out : path or ndarray of n integers, default=None
+            Where to write the labels as they are computed: a new .npy file, returned as a memory map, or an array.
 
         Returns
         -------
         ndarray of shape (n,)
-            Labels from 0 to k - 1; of equally near medoids the lowest.
+            Labels from 0 to k - 1; of equally near medoids the lowest. int32 unless `out` is of another type.
         """
-        return self._assign_new(X).labels
+        columns = self._columns(X)
+        check_labels_out(out, "out", columns.n_rows, columns.n_columns)
+        with opened_labels(out, columns.n_rows) as labels:
+            for rows, nearest, _ in nearest_of_tiles(columns, Stages()):
+                labels[rows] = nearest
+        return labels
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the dissimilarities to the medoids.
@@ -200,13 +229,16 @@ class WeightedMedoidEstimator(MedoidEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         fixed_medoids: ArrayLike | None = None,
+        labels_out: LabelsOut = None,
     ) -> Self:
         """Choose the medoids and assign all rows.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy.
+        X : array-like or sparse matrix of shape (n, n_features), or path
+            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy. What
+            is on disk is never read as a whole: the path of a .npy file, of a Parquet file or of a folder of them, a
+            `numpy.memmap`, an array of Zarr or h5py.
             With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
             memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
             of text n strings; with a callable also a list of n objects of any kind.
@@ -217,5 +249,8 @@ class WeightedMedoidEstimator(MedoidEstimator):
             it neither counts nor becomes a medoid. It has a label all the same.
         fixed_medoids : array-like of row indices, default=None
             Rows that are medoids whatever the others are. They count in `n_clusters` and come first, in this order.
+        labels_out : path or ndarray of n integers, default=None
+            Where to write the labels as they are computed: a new .npy file, which `labels_` then is as a memory map,
+            or an array, which `labels_` then is.
         """
-        return self._fit(X, sample_weight, fixed_medoids)
+        return self._fit(X, sample_weight, fixed_medoids, labels_out)

@@ -2,6 +2,7 @@
 # ruff: noqa: C408, E501
 """Native kernels of onebatchpam."""
 
+from collections.abc import Sequence
 from typing import Annotated, overload
 
 import numpy
@@ -148,6 +149,18 @@ class SwapSearch:
         first: int,
         n_threads: int,
     ) -> None: ...
+    def find_improving(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+        first: int,
+        begin: int,
+        n_threads: int,
+    ) -> tuple[int, list[int]]: ...
+    def try_candidates(
+        self,
+        candidates: Sequence[int],
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    ) -> bool: ...
     def best_swaps(
         self,
         rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
@@ -163,6 +176,10 @@ class SwapSearch:
     def medoids(self) -> list[int]: ...
     @property
     def n_swaps(self) -> int: ...
+    @property
+    def medoid_distances(
+        self,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", writable=False)]: ...
     @property
     def nearest(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", writable=False)]: ...
     @property
@@ -199,6 +216,58 @@ def are_bytes(
 ) -> bool:
     """Say whether all values are byte / steps."""
 
+def count_below(
+    rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    thresholds: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Write how many entries of each row are below the thresholds of their columns.
+    """
+
+@overload
+def reduce_rows(
+    rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    thresholds: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Write the columns and values of the entries below the thresholds, row after row.
+    """
+
+@overload
+def reduce_rows(
+    rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    thresholds: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu")],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+@overload
+def expand_rows(
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Write the rows that were reduced to `out`, infinity where nothing was kept.
+    """
+
+@overload
+def expand_rows(
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    n_threads: int,
+) -> None: ...
 def simd_level() -> str: ...
 def simd_levels() -> list[str]: ...
 def force_simd_level(name: str) -> None: ...

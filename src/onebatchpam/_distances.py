@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 from onebatchpam import _tiles
 from onebatchpam._metrics import Metric, MetricLike, Rows, compute_dtype, output_dtype, resolve_metric
 from onebatchpam._progress import Stages
+from onebatchpam._sources import in_memory
 from onebatchpam._tiles import Columns, PairError, fill_all, only_column
 from onebatchpam._validation import check_matrix, check_medoids, check_sample_weight, check_square, resolve_n_jobs
 
@@ -66,6 +67,8 @@ class Space(ABC):
 
 class WholeSpace(Space):
     """All rows. Counts the dissimilarities that are computed, or read if precomputed."""
+
+    X: Rows  # as it was checked
 
     def __init__(self, n: int, weights: NDArray[np.float64] | None) -> None:
         super().__init__(n, weights)
@@ -232,7 +235,7 @@ class MatrixSpace(WholeSpace):
 
     def __init__(self, matrix: NDArray[Any], weights: NDArray[np.float64] | None = None) -> None:
         super().__init__(len(matrix), weights)
-        self.matrix = matrix
+        self.X = self.matrix = matrix
 
     def _candidate_rows(self, columns: Indices, rows: Indices | None) -> Columns:
         return MatrixColumns(self.matrix, columns, rows)
@@ -313,9 +316,9 @@ def distance_block(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n_features), or n strings or objects
+    X : array-like or sparse matrix of shape (n, n_features), path, or n strings or objects
         Rows of the block. Bytes (uint8) are compared as bytes, other small integers and float32 in float32, all
-        others in float64; only a tile at a time is converted.
+        others in float64; only a tile at a time is converted. May be on disk, as in the fit of an estimator.
     Y : array-like or sparse matrix of shape (m, n_features), or m strings or objects
         Columns of the block.
     metric : str or callable, default="euclidean"
@@ -344,7 +347,7 @@ def distance_block(
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X) or issparse(Y))
     rows = resolved.check(X, "X")
     fitted = resolved.fitted(rows)
-    points = fitted.check(Y, "Y")
+    points = in_memory(fitted.check(Y, "Y"))
     if rows.shape[1:] != points.shape[1:]:
         raise ValueError(f"X has {rows.shape[1]} features and Y has {points.shape[1]}: expected the same number")
     columns = fitted.comparing(points).to(points, rows, resolve_n_jobs(n_jobs))

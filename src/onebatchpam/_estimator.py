@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onebatchpam._block import sample_block
+from onebatchpam._batch_block import sample_block
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import Space
 from onebatchpam._init import check_n_init, initial_medoids
+from onebatchpam._memory import resolve_memory_limit
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._refine import Refinement, resolve_rounds
@@ -67,9 +68,10 @@ class OneBatchPAM(WeightedMedoidEstimator):
         A batch of all rows needs no correction; there all variants are the same.
     refine : "auto" or int, default="auto"
         Rounds of refinement after the batch search: a few promising candidates for each medoid are compared with all
-        rows, and swaps that lower the objective itself are made. Never worse than without. ``"auto"`` goes on as
-        long as it pays; a number is the largest number of rounds, 0 leaves the medoids as the batch search found
-        them. A round costs about 10 n k dissimilarities.
+        rows, or a large sample if these are very many, and swaps that lower the objective itself are made. Never
+        worse than without. ``"auto"`` goes on as long as it pays; a number is the largest number of rounds, 0 leaves
+        the medoids as the batch search found them. A round costs about 10 n k dissimilarities, but no more than
+        2^26.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
         Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
         equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and
@@ -83,6 +85,11 @@ class OneBatchPAM(WeightedMedoidEstimator):
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
         A swap must lower the batch loss by more than this fraction of it.
+    memory_limit : int or str, default=None
+        How many bytes of dissimilarities may be kept, as a number or like ``"500MB"`` or ``"4GB"``; half of the memory
+        that is free when None. The 4 n m bytes of the block are kept if they fit; otherwise only what is near enough to
+        matter, at least 12 n m / (k + 1) bytes; otherwise nothing, and all is computed again in each pass. Does not
+        change the result.
     n_jobs : int, default=None
         Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
         change the result.
@@ -92,7 +99,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         Whether a further fit starts from the medoids of the last one, instead of `init`: the rows that now have these
         indices. If the number of rows or `n_clusters` is another than in the last fit, it starts afresh.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1, stages that take long show a progress bar, and that of the search how the block is kept.
 
     Attributes
     ----------
@@ -113,11 +120,13 @@ class OneBatchPAM(WeightedMedoidEstimator):
     batch_inertia_ : float
         The weighted loss over the batch that the search minimised. Times n / m it estimates `inertia_`.
     n_iter_ : int
-        Passes over the candidates in the batch search.
+        Passes over all candidates in the batch search.
     n_swaps_ : int
         Swaps made, those of the refinement included.
     n_refine_rounds_ : int
         Rounds of refinement.
+    block_storage_ : {"whole", "reduced", "recomputed"}
+        How much of the block was kept in memory: all, what is near enough to matter, or nothing.
     n_distances_ : int
         Dissimilarities computed, or read if precomputed.
     fit_seconds_ : dict
@@ -154,6 +163,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         n_init: int = 1,
         max_iter: int = 100,
         tol: float = 1e-6,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
@@ -169,6 +179,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.warm_start = warm_start
@@ -181,11 +192,12 @@ class OneBatchPAM(WeightedMedoidEstimator):
         m = resolve_batch_size(self.batch_size, space.n, k)
         rounds = resolve_rounds(self.refine)
         n_init = check_n_init(self.n_init, self.init)
+        memory_limit = resolve_memory_limit(self.memory_limit)
 
         start = choose_start(self, space, k, m, rng, stages)
-        batch, block, scan = sample_block(space, m, variant, rng, n_jobs, stages)
+        batch, block, scan = sample_block(space, m, variant, k, memory_limit, rng, n_jobs, stages)
         weights = weigh(space, block, batch, variant, scan)
-        refinement = Refinement(space, block, weights, rng, n_jobs)
+        refinement = Refinement(space, block, weights, memory_limit, rng, n_jobs)
 
         def descend(start: NDArray[np.int64] | None) -> Selection:
             search = search_from(
@@ -198,6 +210,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
                 batch_weights=weights,
                 batch_inertia=search.loss,
                 n_refine_rounds=refined.n_rounds,
+                block_storage=block.storage,
             )
             return selection.improved(refined.medoids, refined.n_swaps)
 

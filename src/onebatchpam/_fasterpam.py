@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
+from onebatchpam._block import WholeBlock
 from onebatchpam._contract import WeightedMedoidEstimator
 from onebatchpam._distances import MatrixSpace, Space
+from onebatchpam._memory import available_bytes
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
@@ -129,7 +129,7 @@ class FasterPAM(WeightedMedoidEstimator):
         tol = check_not_negative(self.tol, "tol")
 
         start = choose_start(self, space, k, space.n, rng, stages)
-        block = square_block(space, n_jobs, stages)
+        block = WholeBlock(square_block(space, n_jobs, stages))
         search = search_from(
             start, block, k, space.weights, space.fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
         )
@@ -159,16 +159,3 @@ def require_memory(n: int) -> None:
             f"the dissimilarities of all pairs of {n:,} rows need {needed / 1e9:.1f} GB, and {available / 1e9:.1f} GB "
             "of memory are available: use OneBatchPAM, which needs only those to a batch, or fewer rows"
         )
-
-
-def available_bytes() -> int | None:
-    """Return the memory that can be had without swapping; all there is where that is unknown, None if nothing is."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
-        return None

@@ -81,13 +81,40 @@ class Metric(ABC):
         return mean.astype(compute_dtype(rows.dtype, np.dtype(np.float32)))
 
 
-def mean_of_features(X: NDArray[Any], weights: NDArray[np.float64], *, skip_nan: bool) -> NDArray[np.float64]:
+# A sum over all rows is the sum of sums over this many, which all can be in memory; whatever the tiles are.
+SUMMED_ROWS = 2**14
+
+
+def sum_of_rows(
+    X: Rows,
+    weights: NDArray[np.float64],
+    summed: Callable[[NDArray[Any], NDArray[np.float64]], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Return what `summed` makes of some rows and their weights, in sum over all rows."""
+    pieces = [slice(start, start + SUMMED_ROWS) for start in range(0, X.shape[0], SUMMED_ROWS)]
+    total = summed(X[pieces[0]], weights[pieces[0]])
+    for piece in pieces[1:]:
+        total += summed(X[piece], weights[piece])
+    return total
+
+
+def weighted_sum(rows: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of each feature."""
+    return np.einsum("i,ij->j", weights, rows)
+
+
+def mean_of_features(X: Rows, weights: NDArray[np.float64], *, skip_nan: bool) -> NDArray[np.float64]:
     """Return the weighted mean as an array of one row; NaN for a feature that no row has."""
     if not skip_nan:
-        return np.einsum("i,ij->j", weights / weights.sum(), X)[np.newaxis]
-    known = ~np.isnan(X)
+        return sum_of_rows(X, weights / weights.sum(), weighted_sum)[np.newaxis]
+
+    def sums_and_weights(rows: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        known = ~np.isnan(rows)
+        return np.stack([weighted_sum(np.where(known, rows, 0), weights), weights @ known])
+
+    sums, known_weights = sum_of_rows(X, weights, sums_and_weights)
     with np.errstate(invalid="ignore"):
-        return (np.einsum("i,ij->j", weights, np.where(known, X, 0)) / (weights @ known))[np.newaxis]
+        return (sums / known_weights)[np.newaxis]
 
 
 @dataclass(frozen=True)
@@ -159,10 +186,14 @@ class LibraryMetric(Metric):
             raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {problem}") from error
 
 
-def variances(X: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def variances(X: Rows, counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the variance of each feature, by which metric="seuclidean" divides."""
-    mean = np.average(X, axis=0, weights=counts)
-    V = np.average((X - mean) ** 2, axis=0, weights=counts) * sample_factor(counts, "seuclidean", "V")
+    mean = sum_of_rows(X, counts, weighted_sum) / counts.sum()  # exactly the value of a constant feature
+
+    def squares(rows: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        return weighted_sum((rows - mean) ** 2, weights)
+
+    V = sum_of_rows(X, counts, squares) * (sample_factor(counts, "seuclidean", "V") / counts.sum())
     if not V.all():
         raise ValueError(
             f"metric='seuclidean' divides by the variance of each feature, and feature {int(np.argmin(V))} is "
@@ -171,13 +202,18 @@ def variances(X: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[np.float6
     return V
 
 
-def inverse_covariance(X: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def inverse_covariance(X: Rows, counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the matrix by which metric="mahalanobis" multiplies."""
+    mean = sum_of_rows(X, counts, weighted_sum) / counts.sum()
+
+    def products(rows: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (weights[:, np.newaxis] * (rows - mean)).T @ (rows - mean)
+
     try:
         if np.count_nonzero(counts) <= X.shape[1]:
             raise np.linalg.LinAlgError
-        covariance = np.cov(X, rowvar=False, ddof=0, aweights=counts, dtype=np.float64)
-        return np.linalg.inv(np.atleast_2d(covariance * sample_factor(counts, "mahalanobis", "VI")))
+        covariance = sum_of_rows(X, counts, products) * (sample_factor(counts, "mahalanobis", "VI") / counts.sum())
+        return np.asarray(np.linalg.inv(covariance), np.float64)
     except np.linalg.LinAlgError:
         raise ValueError(
             f"metric='mahalanobis' needs the inverse of the covariance of the features, and that of X with shape "

@@ -11,6 +11,7 @@ finds the row in the middle.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +21,12 @@ from tqdm.auto import tqdm
 
 from onebatchpam import _core, _tiles
 from onebatchpam._assign import Assignment, assign, spread_duplicates
+from onebatchpam._block import Block, WholeBlock, open_block
 from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import fill_all, tile_bounds
+from onebatchpam._tiles import Columns, fill_all
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import raise_for_bad_entry
 
@@ -34,6 +36,9 @@ CANDIDATES_BY_BATCH = 5  # for each medoid, in each round
 CANDIDATES_BY_CLUSTER = 5
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
 POINTS_PER_CLUSTER = 100  # with which the candidates of a cluster are compared
+# Dissimilarities that a round looks at, of candidates and medoids to the points that confirm them. Where all points
+# would be more, a sample stands for them.
+MOST_ENTRIES = 2**26
 
 
 def resolve_rounds(refine: Any) -> int:
@@ -57,24 +62,26 @@ class Refined:
 class Refinement:
     """A batch search, with what it takes to confirm its candidates.
 
-    All points confirm unless that would cost more dissimilarities than the block itself; then a fresh sample of as many
-    as the block is worth does.
+    All points confirm unless that would be more dissimilarities than the block itself, or than `MOST_ENTRIES`. Then a
+    fresh sample of points does, and only what is in it can become a candidate.
     """
 
     def __init__(
         self,
         space: Space,
-        block: NDArray[np.float32],
+        block: Block,
         weights: NDArray[np.float64],
+        memory_limit: int,
         rng: np.random.RandomState,
         n_jobs: int,
     ) -> None:
         self._space, self._block, self._weights, self._rng, self._n_jobs = space, block, weights, rng, n_jobs
+        self._memory_limit = memory_limit
         self._n_fixed = len(space.fixed)
 
     def refine(self, medoids: Indices, *, rounds: int, max_iter: int, tol: float, stages: Stages) -> Refined:
         """Improve medoids by swaps that are confirmed."""
-        if rounds == 0 or self._block.shape[1] == self._space.n or self._n_fixed == len(medoids):
+        if rounds == 0 or self._block.m == self._space.n or self._n_fixed == len(medoids):
             return Refined(medoids)  # a batch of all rows has confirmed already
         with stages.stage("refinement", unit=" rounds") as bar:
             points = self._confirming_points(len(medoids))
@@ -87,19 +94,21 @@ class Refinement:
         self, medoids: Indices, points: Batch, max_rounds: int, max_iter: int, tol: float, bar: tqdm
     ) -> Refined:
         k, n_points = len(medoids), len(points.indices)
-        tried, is_open = np.zeros(self._space.n, dtype=bool), np.arange(k) >= self._n_fixed
-        rows = np.empty((k * (1 + CANDIDATES_PER_MEDOID), n_points), np.float32)  # the first k are the medoids'
-        self._fill(rows[:k], medoids, points.indices)
+        tried, is_open = np.zeros(n_points, dtype=bool), np.arange(k) >= self._n_fixed
+        screen = self._block if n_points == self._space.n else self._block.subset(points.indices)
+        open_block = self._block_opener(k, points.indices)
+        rows = np.empty((k, n_points), np.float32)
+        self._fill(rows, medoids, points.indices)
         if n_points == self._space.n:
-            medoids = self._without_duplicates(medoids, rows[:k])
+            medoids = self._without_duplicates(medoids, rows)
         refined = Refined(medoids)
         while is_open.any() and refined.n_rounds < max_rounds:
-            state = _core.SwapSearch(k, np.arange(k), rows[:k], points.weights, tol)
-            candidates = self._candidates(refined.medoids, is_open, points, state, tried)
+            state = _core.SwapSearch(k, np.arange(k), rows, points.weights, tol)
+            candidates = self._candidates(refined.medoids, screen, is_open, points, state, tried)
             known = np.concatenate([refined.medoids, candidates])
-            self._fill(rows[k : len(known)], candidates, points.indices)
+            block = open_block(known, rows)
             search = search_swaps(
-                rows[: len(known)],
+                block,
                 np.arange(k),
                 points.weights,
                 max_iter=max_iter,
@@ -110,7 +119,7 @@ class Refinement:
             )
             # A medoid that its candidates could not replace has none better that are known of.
             is_open = search.medoids != np.arange(k)
-            rows[:k] = rows[search.medoids]
+            rows = block.rows(search.medoids)
             refined = Refined(known[search.medoids], refined.n_rounds + 1, refined.n_swaps + search.n_swaps)
             bar.set_postfix(swaps=refined.n_swaps, objective=search.loss, refresh=False)
             bar.update()
@@ -119,9 +128,25 @@ class Refinement:
         return refined
 
     def _confirming_points(self, k: int) -> Batch:
-        n, m = self._space.n, self._block.shape[1]
-        n_points = max(m, n * m // (k * CANDIDATES_PER_MEDOID))  # fewer than the batch has would tell nothing new
+        n, m = self._space.n, self._block.m
+        n_points = min(n * m // (k * CANDIDATES_PER_MEDOID), MOST_ENTRIES // (k * (1 + CANDIDATES_PER_MEDOID)))
+        n_points = max(m, n_points)  # fewer than the batch has would tell nothing new
         return sample_by_weight(self._space.weights, min(n_points, n), self._rng)
+
+    def _block_opener(self, k: int, points: Indices) -> Callable[[Indices, NDArray[np.float32]], Block]:
+        """Return what makes a block of candidates x points, the first k of which are medoids whose rows are known."""
+        shape = k * (1 + CANDIDATES_PER_MEDOID), len(points)
+        limit = self._memory_limit - self._block.n_bytes
+        if 4 * shape[0] * shape[1] > limit:
+            return lambda known, rows: open_block(self._compare, points, known, k, limit)
+        room = np.empty(shape, np.float32)
+
+        def fill(known: Indices, rows: NDArray[np.float32]) -> Block:
+            room[:k] = rows
+            self._fill(room[k : len(known)], known[k:], points)
+            return WholeBlock(room[: len(known)])
+
+        return fill
 
     def _without_duplicates(self, medoids: Indices, rows: NDArray[np.float32]) -> Indices:
         """Move duplicates of medoids, as the assignment would in the end: a start that is not worse."""
@@ -137,49 +162,66 @@ class Refinement:
 
     def _fill(self, out: NDArray[np.float32], candidates: Indices, points: Indices) -> None:
         """Write d(candidate, point), a row for each candidate."""
-        if len(candidates) == 0:
-            return
-        for tile in tile_bounds(len(points), _tiles.TILE_ENTRIES // max(len(candidates), self._space.row_size)):
-            columns = self._space.to_points(points[tile], candidates)
-            fill_all(columns, out[:, tile], Stages(), "refinement", see=self._check)
+        if len(candidates):
+            fill_all(self._compare(points, candidates), out, Stages(), "refinement")
 
-    def _check(self, tile: NDArray[np.float32], first_row: int) -> None:
-        if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
-            raise_for_bad_entry(tile, first_row, 0)
+    def _compare(self, points: Indices, candidates: Indices | None) -> Columns:
+        assert candidates is not None  # they are few
+        return _ToManyPoints(self._space, points, candidates, self._n_jobs)
 
     def _candidates(
         self,
         medoids: Indices,
+        screen: Block,
         is_open: NDArray[np.bool_],
         points: Batch,
         state: _core.SwapSearch,
         tried: NDArray[np.bool_],
     ) -> Indices:
-        """Return untried candidates, some for each open medoid, and mark them as tried."""
-        tried[medoids] = True
-        by_batch = best_by_batch(self._block, self._weights, medoids, self._n_fixed, is_open, tried, self._n_jobs)
+        """Return untried points as candidates, some for each open medoid, and mark them as tried."""
+        tried[np.isin(points.indices, medoids)] = True
+        search = _core.SwapSearch(
+            len(medoids), np.arange(len(medoids)), self._block.rows(medoids), self._weights, 0.0, self._n_fixed
+        )
+        by_batch = best_by_batch(screen, search, is_open, tried, self._n_jobs)
         tried[by_batch] = True
         by_cluster = best_by_cluster(
             self._space, points, state.nearest, state.second_distances, is_open, tried, self._rng
         )
         tried[by_cluster] = True
-        return np.concatenate([by_batch, by_cluster])
+        return points.indices[np.concatenate([by_batch, by_cluster])]
+
+
+class _ToManyPoints(Columns):
+    """Dissimilarities of a few candidates to many points, which are compared with the candidates a tile at a time."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, space: Space, points: Indices, candidates: Indices, n_jobs: int) -> None:
+        self.n_rows, self.n_columns = len(candidates), len(points)
+        self.tile_rows = _tiles.TILE_ENTRIES // self.n_columns
+        self._space, self._candidates, self._n_jobs = space, candidates, n_jobs
+        self._points = None if len(points) == space.n else points
+
+    def fill(self, rows: slice, out: NDArray[np.float32]) -> None:
+        columns = self._space.to_medoids(self._candidates[rows], self._points)
+        for points in columns.tiles():
+            tile = np.empty((points.stop - points.start, columns.n_columns), np.float32)
+            columns.fill(points, tile)
+            if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
+                raise_for_bad_entry(tile, points.start, rows.start)
+            out[:, points] = tile.T
 
 
 def best_by_batch(
-    block: NDArray[np.float32],
-    weights: NDArray[np.float64],
-    medoids: Indices,
-    n_fixed: int,
+    block: Block,
+    search: _core.SwapSearch,
     is_open: NDArray[np.bool_],
     tried: NDArray[np.bool_],
     n_jobs: int,
 ) -> Indices:
-    """Return for each open medoid the untried candidates that, by the batch, had best take its place."""
-    search = _core.SwapSearch(len(block), medoids, block[medoids], weights, 0.0, n_fixed)
-    gains, slots = np.empty(len(block)), np.empty(len(block), dtype=np.int32)
-    for rows in tile_bounds(len(block), _tiles.TILE_ENTRIES // block.shape[1]):
-        search.best_swaps(block[rows], gains[rows], slots[rows], n_jobs)
+    """Return for each open medoid the untried candidates of a block that had best take its place."""
+    gains, slots = block.best_swaps(search, n_jobs)
     untried = np.flatnonzero(~tried & is_open[slots])
     return untried[smallest_of_each(slots[untried], -gains[untried], CANDIDATES_BY_BATCH)]
 
@@ -200,7 +242,7 @@ def best_by_cluster(
     tried: NDArray[np.bool_],
     rng: np.random.RandomState,
 ) -> Indices:
-    """Return for each open cluster the untried members that a sample of it would have for a medoid.
+    """Return which untried points a sample of their cluster would have for a medoid, some for each open cluster.
 
     A member's loss is the sum over the sample of the distance to it, or to the second nearest medoid if that is less.
     """
@@ -211,10 +253,10 @@ def best_by_cluster(
             continue
         drawn = sample_by_weight(points.weights[cluster], min(len(cluster), POINTS_PER_CLUSTER), rng)
         sample = cluster[drawn.indices]
-        members = points.indices[cluster[~tried[points.indices[cluster]]]]
+        members = cluster[~tried[cluster]]
         if len(members):
             of_sample = Batch(points.indices[sample], drawn.weights)
-            losses = mean_losses(space, members, of_sample, second_distances[sample])
+            losses = mean_losses(space, points.indices[members], of_sample, second_distances[sample])
             chosen.append(members[np.argsort(losses, kind="stable")[:CANDIDATES_BY_CLUSTER]])
     return np.concatenate(chosen)
 

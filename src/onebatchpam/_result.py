@@ -56,7 +56,7 @@ class Clustering:
 
     medoid_indices: NDArray[np.int64]
     cluster_centers: Any
-    labels: NDArray[np.int32]
+    labels: NDArray[Any]
     inertia: float
     n_iter: int
     n_swaps: int

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from onebatchpam._assign import assign
-from onebatchpam._block import sample_block
+from onebatchpam._batch_block import sample_block
 from onebatchpam._estimator import OneBatchPAM
 from onebatchpam._init import initial_medoids
+from onebatchpam._memory import resolve_memory_limit
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection, warn_if_imperfect
 from onebatchpam._sampling import VARIANTS, resolve_batch_size
@@ -162,6 +163,7 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     variant = check_choice(template.variant, "variant", VARIANTS)
     max_iter = check_integer(template.max_iter, "max_iter", at_least=1)
     tol = check_not_negative(template.tol, "tol")
+    memory_limit = resolve_memory_limit(template.memory_limit)
     if not isinstance(template.init, str):
         raise ValueError("init holds medoids for a single k: expected the name of a method")
     space = template._open_space(X, n_jobs)
@@ -170,7 +172,7 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
 
     starts = [initial_medoids(template.init, space, k, rng, stages) for k in ks]
     began = time.perf_counter()
-    batch, block, scan = sample_block(space, m, variant, rng, n_jobs, stages)
+    batch, block, scan = sample_block(space, m, variant, ks[0], memory_limit, rng, n_jobs, stages)
     weights = weigh(space, block, batch, variant, scan)
     block_seconds = time.perf_counter() - began
 

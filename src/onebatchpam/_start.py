@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam import _core
+from onebatchpam._block import Block, WholeBlock
 from onebatchpam._distances import Indices, Space
 from onebatchpam._init import fixed_first, initial_medoids
 from onebatchpam._progress import Stages
@@ -50,7 +50,7 @@ def starts_by_build(init: Any, m: int, n: int) -> bool:
 
 def search_from(
     start: Indices | None,
-    block: NDArray[np.float32],
+    block: Block,
     k: int,
     weights: NDArray[np.float64],
     fixed: Indices,
@@ -62,16 +62,17 @@ def search_from(
 ) -> SwapResult:
     """Improve k medoids by swaps, from this start, which begins with the fixed ones, or else from BUILD's."""
 
-    def search(block: NDArray[np.float32], start: Indices) -> SwapResult:
+    def search(block: Block, start: Indices) -> SwapResult:
         return search_swaps(
             block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages, n_fixed=len(fixed)
         )
 
     if start is not None:
         return search(block, start)
-    order = most_central_first(block, weights, n_jobs)
+    entries = block.rows(np.arange(block.n))  # they are few
+    order = most_central_first(entries, weights, n_jobs)
     places = np.argsort(order)  # of the rows in that order
-    found = search(block[order], places[build(block, k, weights, fixed, n_jobs)])
+    found = search(WholeBlock(entries[order]), places[build(entries, k, weights, fixed, n_jobs)])
     return replace(found, medoids=order[found.medoids])
 
 
@@ -95,6 +96,4 @@ def build(block: NDArray[np.float32], k: int, weights: NDArray[np.float64], fixe
 
 def weighted_sums(block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> NDArray[np.float64]:
     """Return the weighted sum of every row."""
-    sums = np.empty(len(block))
-    _core.weighted_row_sums(block, weights, sums, n_jobs)
-    return sums
+    return WholeBlock(block).weighted_sums(weights, n_jobs)

@@ -1,17 +1,20 @@
 """The swap search: all rows of a block are candidates, the loss is summed over its columns.
 
 The block is shown to the native search tile by tile, so that Ctrl-C is answered and progress is shown in between.
+Where there are very many candidates, most swaps are found among a few of them: all are looked at only to finish.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
+from tqdm.auto import tqdm
 
 from onebatchpam import _core, _tiles
+from onebatchpam._block import Block, WholeBlock
 from onebatchpam._init import random_medoids
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import tile_bounds
@@ -25,8 +28,10 @@ from onebatchpam._validation import (
 )
 from onebatchpam._weights import BlockScan
 
-# The block is there already: a sweep of this many tiles takes a fraction of a second still.
-TILES_PER_SWEEP = 16
+# With more candidates than this the search converges first among an evenly spaced part of them, which is no less than a
+# fifth of this number. It depends on their number only: how the block is kept must not change the result.
+MANY_CANDIDATES = 100_000
+LARGEST_STRIDE = 16
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class SwapResult:
     loss : float
         Weighted sum over the columns of the distance to the nearest medoid.
     n_iter : int
-        Passes over the candidates.
+        Passes over all candidates.
     n_swaps : int
         Swaps made.
     converged : bool
@@ -55,7 +60,7 @@ class SwapResult:
 
 
 def search_swaps(
-    block: NDArray[np.float32],
+    block: Block,
     medoids: NDArray[np.int64],
     weights: NDArray[np.float64],
     *,
@@ -69,28 +74,56 @@ def search_swaps(
     with stages.stage("swap search", unit=" candidates") as bar:
         if len(medoids) == 1 and n_fixed == 0:
             return _best_single(block, medoids, weights, n_jobs)
-        search = _core.SwapSearch(len(block), medoids, block[medoids], weights, tol, n_fixed)
-        if n_fixed == len(medoids):
-            return SwapResult(medoids, search.loss, 0, 0, True)
-        n_iter = 0
-        while n_iter < max_iter and not search.converged:
-            n_iter += 1
-            for rows in tile_bounds(len(block), TILES_PER_SWEEP * _tiles.TILE_ENTRIES // block.shape[1]):
-                search.sweep(block[rows], rows.start, n_jobs)
-                bar.set_postfix(passes=n_iter, swaps=search.n_swaps, refresh=False)
-                bar.update(rows.stop - rows.start)
-                if search.converged:
-                    break
-        medoids = np.array(search.medoids, dtype=np.int64)
-        return SwapResult(medoids, search.loss, n_iter, search.n_swaps, search.converged)
+
+        def search(block: Block, start: NDArray[np.int64]) -> SwapResult:
+            n_swaps = 0
+            if block.n > MANY_CANDIDATES:
+                some = some_candidates(block.n, start)
+                among_some = search(block.subset(some), np.searchsorted(some, start))
+                start, n_swaps = some[among_some.medoids], among_some.n_swaps
+            found = _sweep_until_idle(block, start, weights, max_iter, tol, n_jobs, n_fixed, bar)
+            return replace(found, n_swaps=n_swaps + found.n_swaps)
+
+        return search(block, medoids)
 
 
-def _best_single(
-    block: NDArray[np.float32], medoids: NDArray[np.int64], weights: NDArray[np.float64], n_jobs: int
+def some_candidates(n: int, medoids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the medoids and some of n candidates, evenly spaced, in order."""
+    stride = min(LARGEST_STRIDE, 5 * n // MANY_CANDIDATES)
+    return np.union1d(np.arange(0, n, stride), medoids)
+
+
+def bytes_to_search(n: int, m: int) -> int:
+    """Return how much memory a whole block takes, with the part of it that is searched first."""
+    return 4 * m * (n + (len(some_candidates(n, np.empty(0, np.int64))) if n > MANY_CANDIDATES else 0))
+
+
+def _sweep_until_idle(
+    block: Block,
+    medoids: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    max_iter: int,
+    tol: float,
+    n_jobs: int,
+    n_fixed: int,
+    bar: tqdm,
 ) -> SwapResult:
+    search = _core.SwapSearch(block.n, medoids, block.rows(medoids), weights, tol, n_fixed)
+    if n_fixed == len(medoids):
+        return SwapResult(medoids, search.loss, 0, 0, True)
+    n_iter = 0
+    while n_iter < max_iter and not search.converged:
+        n_iter += 1
+        for n_done in block.sweep(search, n_jobs):
+            bar.set_postfix(passes=n_iter, swaps=search.n_swaps, block=block.storage, refresh=False)
+            bar.update(n_done)
+    medoids = np.array(search.medoids, dtype=np.int64)
+    return SwapResult(medoids, search.loss, n_iter, search.n_swaps, search.converged)
+
+
+def _best_single(block: Block, medoids: NDArray[np.int64], weights: NDArray[np.float64], n_jobs: int) -> SwapResult:
     """Return the row with the smallest weighted sum: a single medoid has no second one to fall back to."""
-    sums = np.empty(len(block))
-    _core.weighted_row_sums(block, weights, sums, n_jobs)
+    sums = block.weighted_sums(weights, n_jobs)
     best = int(np.argmin(sums))
     return SwapResult(np.array([best], dtype=np.int64), float(sums[best]), 1, int(best != medoids[0]), True)
 
@@ -109,7 +142,8 @@ def swap_search(
     """Choose k rows of a block of dissimilarities that are close to all of its columns.
 
     FasterPAM's eager swaps on a block of one's own: every row is a candidate, every column a point to be near to. A
-    square matrix gives FasterPAM itself, an n x m block OneBatchPAM's search.
+    square matrix gives FasterPAM itself, an n x m block OneBatchPAM's search. With more than 100,000 rows the search
+    converges among every 16th of them before it goes on with all.
 
     Parameters
     ----------
@@ -158,4 +192,6 @@ def swap_search(
     scan = BlockScan(n, threads)
     for rows in tile_bounds(n, _tiles.TILE_ENTRIES // m):
         scan.see(entries[rows], rows.start)
-    return search_swaps(entries, medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages())
+    return search_swaps(
+        WholeBlock(entries), medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages()
+    )

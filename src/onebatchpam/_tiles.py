@@ -86,6 +86,16 @@ def fill_all(
     return out
 
 
+def see_all(columns: Columns, stages: Stages, name: str, see: Callable[[NDArray[Any], int], None]) -> None:
+    """Compute all tiles as float32 and keep none; `see` gets each with its first row."""
+    with stages.stage(name, total=columns.n_rows) as bar:
+        for rows in columns.tiles():
+            tile = np.empty((rows.stop - rows.start, columns.n_columns), np.float32)
+            columns.fill(rows, tile)
+            see(tile, rows.start)
+            bar.update(len(tile))
+
+
 def only_column(columns: Columns) -> NDArray[Any]:
     """Return the dissimilarities of all rows to a single point, of shape (n_rows,)."""
     return fill_all(columns, np.empty((columns.n_rows, 1), columns.dtype), Stages(), "distances")[:, 0]

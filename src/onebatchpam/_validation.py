@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,16 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from onebatchpam._sources import is_path, is_stored, open_npy, open_rows
 
-def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: object = None) -> NDArray[Any]:
-    """Return X as a two-dimensional numeric array of the type it has; copied only if it is no array."""
+
+def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: object = None) -> Any:
+    """Return X as a two-dimensional numeric array of the type it has; copied only if it is no array.
+
+    What is on disk stays there, and is checked when it is read.
+    """
+    if is_stored(X):
+        return open_rows(X, name, allow_nan=allow_nan)
     return check_array(
         X,
         dtype="numeric",
@@ -27,6 +35,8 @@ def check_matrix(X: ArrayLike, name: str, estimator: object = None) -> NDArray[A
 
     The entries are checked when they are read: most never are.
     """
+    if is_path(X):
+        X = open_npy(Path(X), name)  # type: ignore[arg-type]
     return check_array(X, dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator)
 
 

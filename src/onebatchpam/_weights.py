@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core
+from onebatchpam._block import Block
 from onebatchpam._distances import Space
 from onebatchpam._sampling import Batch
 
@@ -49,12 +50,12 @@ def raise_for_bad_entry(tile: NDArray[np.float32], first_row: int, first_column:
     )
 
 
-def weigh(space: Space, block: NDArray[np.float32], batch: Batch, variant: str, scan: BlockScan) -> NDArray[np.float64]:
+def weigh(space: Space, block: Block, batch: Batch, variant: str, scan: BlockScan) -> NDArray[np.float64]:
     """Return the weights of the batch points under this variant; debias the block in place where it says so.
 
     Their mean is that of the weights of all rows.
     """
-    if len(batch.indices) == len(block):
+    if block.m == block.n:
         return batch.weights  # a batch of all rows estimates nothing: there is nothing to correct
     if variant in DEBIASED:
         debias(space, block, batch, scan.largest)
@@ -68,15 +69,15 @@ def nearest_neighbour_weights(nearest: NDArray[np.int32], m: int, weights: NDArr
     return np.bincount(nearest, weights, minlength=m).astype(np.float64) * (m / len(weights))
 
 
-def debias(space: Space, block: NDArray[np.float32], batch: Batch, largest: float) -> None:
+def debias(space: Space, block: Block, batch: Batch, largest: float) -> None:
     """Put a batch point at the largest distance from itself, in place.
 
     At distance 0 it would be preferred as a medoid for being in the batch. With weights a row may be so heavy that it
     is in the batch for its own sake: the more of its weight is its own, the nearer to itself it stays. A medoid that is
     fixed is not preferred to any other, and stays where it is.
     """
-    n, m = len(block), len(batch.indices)
+    n, m = block.n, block.m
     own_shares = np.minimum(1, space.weights[batch.indices] * (m / space.weights.sum()))  # m / n if all weigh the same
     distances = largest * np.minimum(1, (1 - own_shares) / (1 - m / n))
     moved = np.flatnonzero(~np.isin(batch.indices, space.fixed))
-    block[batch.indices[moved], moved] = distances[moved]
+    block.replace(batch.indices[moved], moved, distances[moved].astype(np.float32))

@@ -14,6 +14,7 @@
 #include "distance.hpp"
 #include "gower.hpp"
 #include "parallel.hpp"
+#include "reduce.hpp"
 #include "sparse.hpp"
 #include "swap.hpp"
 
@@ -292,6 +293,43 @@ void test_scans(const char* level) {
     }
 }
 
+void test_reduced_rows(const char* level) {
+    for (const std::size_t m : {1, 5, 64, 150}) {
+        const std::size_t n = 600, k = 4;
+        const auto block = random_rows<float>(n, m, 6);
+        const std::vector<double> weights(m, 1);
+        const std::vector<std::int64_t> start{0, 1, 2, 3};
+        SwapSearch whole(n, start.data(), k, block.data(), m, weights.data(), 0);
+        while (!whole.converged()) whole.sweep({block.data(), n, m, m}, 0, 2);
+
+        SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0);
+        std::vector<std::int64_t> starts(n + 1);
+        std::vector<std::uint16_t> columns;
+        std::vector<float> values, tile(n * m);
+        const auto reduce = [&] {
+            const auto& thresholds = search.second_distances();
+            count_below({block.data(), n, m, m}, thresholds.data(), starts.data() + 1, 2);
+            for (std::size_t i = 0; i < n; ++i) starts[i + 1] += starts[i];
+            columns.resize(static_cast<std::size_t>(starts[n]));
+            values.resize(columns.size());
+            reduce_rows({block.data(), n, m, m}, thresholds.data(), starts.data(), columns.data(), values.data(), 2);
+            expand_rows(n, m, starts.data(), columns.data(), values.data(), tile.data(), m, 2);
+        };
+        while (!search.converged()) {
+            for (std::size_t begin = 0; begin < n && !search.converged();) {
+                reduce();
+                const auto found = search.find_improving({tile.data(), n, m, m}, 0, begin, 2);
+                search.try_candidates(found.candidates, [&](std::size_t i) {
+                    return block.data() + static_cast<std::size_t>(found.candidates[i]) * m;
+                });
+                begin = found.end;
+            }
+        }
+        check(search.medoids() == whole.medoids() && search.loss() == whole.loss(),
+              "what is not below the second nearest medoid makes no difference", level);
+    }
+}
+
 void test_team() {
     std::vector<int> counts(1000);
     Team team(4);
@@ -349,6 +387,7 @@ int main() {
         test_swap_search(level->name);
         test_fixed_medoids(level->name);
         test_scans(level->name);
+        test_reduced_rows(level->name);
     }
     check(!force_kernels("none"), "an unknown level is refused", "-");
     std::printf("%d passed, %d failed\n", n_passed, n_failed);

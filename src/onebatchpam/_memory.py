@@ -1,0 +1,39 @@
+"""How much memory there is, and how much of it dissimilarities may take."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from onebatchpam._validation import check_integer
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+def resolve_memory_limit(limit: Any) -> int:
+    """Return how many bytes of dissimilarities may be kept; half of the memory that is free when None."""
+    if limit is None:
+        available = available_bytes()
+        return sys.maxsize if available is None else available // 2
+    if not isinstance(limit, str):
+        return check_integer(limit, "memory_limit", at_least=0)
+    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", limit, re.IGNORECASE)
+    if parts is None or parts[2].upper() not in UNITS:
+        raise ValueError(f"memory_limit={limit!r}: expected a number of bytes, or text like '500MB' or '4GB'")
+    return int(float(parts[1]) * UNITS[parts[2].upper()])
+
+
+def available_bytes() -> int | None:
+    """Return the memory that can be had without swapping; all there is where that is unknown, None if nothing is."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return None
