@@ -239,6 +239,8 @@ def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # Where tests run in the background, Ctrl-C is ignored, and so it would be there.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with process:
         while not path.exists() and process.poll() is None:
