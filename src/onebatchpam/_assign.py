@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam import _tiles
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Columns, only_column
+from onebatchpam._tiles import Columns, each_tile, only_column, tile_bounds
 from onebatchpam._validation import check_distances
 
 
@@ -24,8 +26,9 @@ class Assignment:
 
     @property
     def inertia(self) -> float:
-        # Summed over all rows at once: the tiles they came in must not show in the last digits.
-        return float(np.sum(self.distances * self.weights, dtype=np.float64))
+        # Not summed by the tiles in which the rows came: they must not show in the last digits.
+        parts = tile_bounds(len(self.labels), _tiles.ROWS_PER_SUM)
+        return math.fsum(np.sum(self.distances[part] * self.weights[part], dtype=np.float64) for part in parts)
 
 
 def nearest_medoids(columns: Columns, weights: NDArray[np.float64], stages: Stages) -> Assignment:
@@ -33,9 +36,7 @@ def nearest_medoids(columns: Columns, weights: NDArray[np.float64], stages: Stag
     labels = np.empty(columns.n_rows, dtype=np.int32)
     distances = np.empty(columns.n_rows, dtype=columns.dtype)
     with stages.stage("assignment", total=columns.n_rows) as bar:
-        for rows in columns.tiles():
-            tile = np.empty((rows.stop - rows.start, columns.n_columns), dtype=columns.dtype)
-            columns.fill(rows, tile)
+        for rows, tile in each_tile(columns, columns.dtype):
             labels[rows] = nearest = tile.argmin(axis=1)
             distances[rows] = tile[np.arange(len(tile)), nearest]
             check_distances(distances[rows], rows.start)
@@ -66,8 +67,10 @@ def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assi
     A batch may not contain the rare rows that would have drawn the duplicate away during the search.
     """
     is_duplicate = (assignment.labels[medoids] != np.arange(len(medoids))) & (assignment.distances[medoids] == 0)
-    medoids, nearest = medoids.copy(), np.where(space.weights > 0, assignment.distances, 0)
     is_duplicate[: len(space.fixed)] = False
+    if not is_duplicate.any():
+        return medoids
+    medoids, nearest = medoids.copy(), np.where(space.weights > 0, assignment.distances, 0)
     for slot in np.flatnonzero(is_duplicate):
         farthest = int(np.argmax(nearest))
         if nearest[farthest] == 0:
