@@ -74,7 +74,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         known = selection.assignment if present is space else None
         medoids, assignment = assign(space, present.numbers(selection.medoids), stages, known)
 
-        warn_if_imperfect(selection, assignment)
+        warn_if_imperfect(selection, len(np.unique(assignment.labels)))
         self._remember_input(X, space)
         Clustering(
             medoid_indices=medoids,

@@ -75,8 +75,15 @@ def debias(space: Space, block: NDArray[np.float32], batch: Batch, largest: floa
     is in the batch for its own sake: the more of its weight is its own, the nearer to itself it stays. A medoid that is
     fixed is not preferred to any other, and stays where it is.
     """
-    n, m = len(block), len(batch.indices)
-    own_shares = np.minimum(1, space.weights[batch.indices] * (m / space.weights.sum()))  # m / n if all weigh the same
-    distances = largest * np.minimum(1, (1 - own_shares) / (1 - m / n))
+    own_distances = debiased_distances(space.weights[batch.indices], space.weights.sum(), len(block), largest)
     moved = np.flatnonzero(~np.isin(batch.indices, space.fixed))
-    block[batch.indices[moved], moved] = distances[moved]
+    block[batch.indices[moved], moved] = own_distances[moved]
+
+
+def debiased_distances(
+    weights: NDArray[np.float64], total_weight: float, n: int, largest: float
+) -> NDArray[np.float64]:
+    """Return how far from itself to put each batch point, given its weight, and the weight and number of all rows."""
+    m = len(weights)
+    own_shares = np.minimum(1, weights * (m / total_weight))  # m / n if all weigh the same
+    return largest * np.minimum(1, (1 - own_shares) / (1 - m / n))
