@@ -166,6 +166,8 @@ class BatchPoints:
     def block(self, sample: Sample, n_jobs: int) -> NDArray[np.float32]:
         """Return the rows of the block of a sample."""
         block = np.empty((len(sample), len(self.numbers)), np.float32)
+        if len(sample) == 0:
+            return block
         for some, tile in self.tiles(self.metric.check(sample.rows, "X"), sample.numbers, n_jobs):
             if not _core.scan_rows(tile, np.empty(len(tile), np.int32), n_jobs)[1]:
                 raise_for_bad_entry(tile, some.start, 0)

@@ -74,7 +74,7 @@ def parts_of(X: Any) -> list[Delayed]:
         if X.ndim != 2:
             raise ValueError(f"X is a Dask array of {X.ndim} dimensions: expected rows of features, 2 dimensions")
         return list(X.rechunk({1: -1}).to_delayed().ravel())
-    if hasattr(X, "to_delayed") and hasattr(X, "columns"):
+    if hasattr(X, "_meta_nonempty") and hasattr(X, "columns"):
         return list(X.to_delayed())
     raise ValueError(f"X is a {type(X).__name__}: expected a dask.array or a dask.dataframe")
 
