@@ -21,7 +21,7 @@ from onebatchpam._gower import Gower
 from onebatchpam._gower_parts import fitted_to_parts
 from onebatchpam._metrics import LibraryMetric, Metric, MetricLike, resolve_metric
 from onebatchpam._partition import Assessment, BatchPoints, Description, Sample, ScanSummary, join, stack
-from onebatchpam._partitions import Partitions, compute, keep, merged
+from onebatchpam._partitions import Partitions, compute, merged
 from onebatchpam._progress import Stages
 from onebatchpam._refine import CANDIDATES_BY_BATCH
 from onebatchpam._sampling import round_sizes
@@ -112,7 +112,7 @@ class PartitionedRows:
         each = [None] * len(self.partitions.parts) if before is None else before.scans
         self.n_distances += self.n * (m - n_seen)
         with self._stages.stage("distances", total=self.n) as bar:
-            scans = keep(self.partitions.tasks("scan", _partition.scan, batch, n_seen, each=each))
+            scans = self.partitions.keep("scan", _partition.scan, batch, n_seen, each=each)
             summaries = self.partitions.run("summary", _partition.summarise_scan, batch, each=scans)
             bar.update(self.n)
         return Scanned(batch, scans, summaries)

@@ -34,6 +34,7 @@ class Partitions:
         self.sizes = measured_sizes(self.parts) if sizes is None else sizes
         self.firsts = np.cumsum(self.sizes) - self.sizes
         self.weights = weights_of(sample_weight, self.sizes, self.firsts)
+        self._kept: list[Delayed] = []
 
     @property
     def n(self) -> int:
@@ -60,6 +61,20 @@ class Partitions:
     def run(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Any]:
         """Return the results of all partitions that are not empty, in their order."""
         return [found for found in compute(self.tasks(name, task, *told, each=each)) if found is not None]
+
+    def keep(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any]) -> list[Delayed]:
+        """Begin a task on every partition; the results stay where they are computed until nobody knows of them."""
+        with plain_errors():
+            self._kept = list(dask.persist(*self.tasks(name, task, *told, each=each)))
+        return self._kept
+
+    def stop(self) -> None:
+        """Let go of what was begun, though an error or a debugger may still know of it."""
+        distributed = sys.modules.get("distributed")
+        if distributed is not None:
+            futures = [each for each in distributed.futures_of(self._kept) if not each.cancelled()]
+            if futures:
+                futures[0].client.cancel(futures)
 
     def run_on(self, numbers: NDArray[np.int64], name: str, task: Callable[..., Any], *told: Any) -> list[Any]:
         """Return the results of the partitions that hold the rows with these numbers."""
@@ -172,12 +187,6 @@ def compute(tasks: list[Delayed]) -> list[Any]:
     """Return the results of tasks."""
     with plain_errors():
         return list(dask.compute(*tasks))
-
-
-def keep(tasks: list[Delayed]) -> list[Delayed]:
-    """Return tasks whose results stay where they are computed."""
-    with plain_errors():
-        return list(dask.persist(*tasks))
 
 
 @contextmanager

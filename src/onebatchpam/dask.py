@@ -87,15 +87,17 @@ class OneBatchPAM(_estimator.OneBatchPAM):
         stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
         rng = check_random_state(self.random_state)
         partitions = Partitions(X, sample_weight)
-        data = PartitionedRows(partitions, self.metric, self.metric_params, resolve_n_jobs(self.n_jobs), stages)
-        k = check_n_clusters(self.n_clusters, data.n, n_absent=data.n - data.n_present)
-        m = resolve_batch_size(self.batch_size, data.n_present, k)
-
-        if data.n <= rows_to_gather(m, data.head.shape[1]):
-            rows, weights = data.gather_all()
-            super()._fit(rows, None if sample_weight is None else weights, fixed_medoids)
-        else:
-            self._fit_partitions(data, k, m, check_fixed_medoids(fixed_medoids, k, data.n), rng, stages)
+        try:
+            data = PartitionedRows(partitions, self.metric, self.metric_params, resolve_n_jobs(self.n_jobs), stages)
+            k = check_n_clusters(self.n_clusters, data.n, n_absent=data.n - data.n_present)
+            m = resolve_batch_size(self.batch_size, data.n_present, k)
+            if data.n <= rows_to_gather(m, data.head.shape[1]):
+                rows, weights = data.gather_all()
+                super()._fit(rows, None if sample_weight is None else weights, fixed_medoids)
+            else:
+                self._fit_partitions(data, k, m, check_fixed_medoids(fixed_medoids, k, data.n), rng, stages)
+        finally:
+            partitions.stop()
         self.labels_ = self._labels(partitions.parts, partitions.sizes)
         return self
 
