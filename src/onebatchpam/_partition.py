@@ -144,11 +144,14 @@ class BatchPoints:
     own_distances: NDArray[np.float64]  # of each from itself, NaN where the metric says it
 
     def tiles(self, rows: Rows, numbers: Indices, n_jobs: int, first_point: int = 0) -> Iterator[tuple[slice, Any]]:
-        """Return the dissimilarities of these rows to the batch points from this one on, tile by tile."""
+        """Return the dissimilarities of these rows to the batch points from this one on, each tile until the next."""
         points = self.metric.check(_safe_indexing(self.rows, np.arange(first_point, len(self.numbers))), "X")
         columns = self.metric.to(points, rows, n_jobs)
+        memory = None  # for one tile after the other: fresh memory takes longer than to fill it
         for some in columns.tiles():
-            tile = np.empty((some.stop - some.start, columns.n_columns), np.float32)
+            if memory is None:
+                memory = np.empty((some.stop - some.start, columns.n_columns), np.float32)
+            tile = memory[: some.stop - some.start]
             try:
                 columns.fill(some, tile)
             except PairError as error:
@@ -245,11 +248,11 @@ class ScanSummary:
     n_apart: int  # ... and how many rows it is a sum of
 
 
-def summarise_scan(partition: Partition, found: BlockScan, batch: BatchPoints) -> ScanSummary:
-    """Sum up a scan."""
+def summarise_scan(partition: Partition, found: BlockScan, numbers: Indices) -> ScanSummary:
+    """Sum up a scan; the numbers are those of the batch points."""
     rates = partition.weights * found.distances
-    rates[partition.places_of(batch.numbers)] = 0
-    nearest = np.bincount(found.nearest, partition.weights, minlength=len(batch.numbers)).astype(np.float64)
+    rates[partition.places_of(numbers)] = 0
+    nearest = np.bincount(found.nearest, partition.weights, minlength=len(numbers)).astype(np.float64)
     return ScanSummary(found.largest, nearest, float(rates.sum()), int(np.count_nonzero(rates)))
 
 
@@ -305,9 +308,12 @@ def best_swaps(partition: Partition, batch: BatchPoints, medoids: Sample, n_fixe
     return partition.take(np.sort(best), -gains, slots)
 
 
-def merge_best(samples: list[Sample | None], count: int) -> Sample:
-    """Return for each medoid the best rows of several partitions, which come in their order."""
-    joined = join([sample for sample in samples if sample is not None])
+def merge_best(samples: list[Sample | None], count: int) -> Sample | None:
+    """Return for each medoid the best rows of several partitions, which come in their order; None if all are empty."""
+    found = [sample for sample in samples if sample is not None]
+    if not found:
+        return None
+    joined = join(found)
     return joined.take(np.sort(smallest_of_each(joined.slots, joined.keys, count)))
 
 

@@ -89,8 +89,9 @@ class PartitionedRows:
         else:
             total, n_possible, exclude, scans = scanned.rate, scanned.n_apart, scanned.batch.numbers, scanned.scans
         seed, until = rng.randint(2**31), np.inf
-        if n_possible > size:
-            until = (size + 5 * np.sqrt(size) + 5) / total  # when about as many clocks have rung, and some more
+        share = (size + 5 * np.sqrt(size) + 5) / n_possible
+        if share < 1:
+            until = -np.log1p(-share) * n_possible / total  # when this share has rung, if all rates are the same
         while True:
             drawn = self.run("draws", "draw", _partition.draw, exclude, seed, until, each=scans)
             sample, rates = join([some for some, _ in drawn]), np.concatenate([some for _, some in drawn])
@@ -113,7 +114,7 @@ class PartitionedRows:
         self.n_distances += self.n * (m - n_seen)
         with self._stages.stage("distances", total=self.n) as bar:
             scans = self.partitions.keep("scan", _partition.scan, batch, n_seen, each=each)
-            summaries = self.partitions.run("summary", _partition.summarise_scan, batch, each=scans)
+            summaries = self.partitions.run("summary", _partition.summarise_scan, drawn.numbers, each=scans)
             bar.update(self.n)
         return Scanned(batch, scans, summaries)
 
