@@ -49,6 +49,11 @@ class TestDistinctRows:
     def test_weights_add_up(self):
         np.testing.assert_array_equal(collapse_duplicates(self.X, [1, 2, 3, 4, 5, 0]).weights, [9, 6, 0])
 
+    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
+    def test_signs_of_zero_and_nan_do_not_count(self, dtype):
+        X = np.array([[0.0], [-0.0], [np.nan], [-np.nan]], dtype=dtype)
+        np.testing.assert_array_equal(collapse_duplicates(X).inverse, [0, 0, 1, 1])
+
     def test_explicit_zeros_do_not_count(self):
         X = csr_array((np.array([1.0, 0, 1]), np.array([0, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
         assert len(collapse_duplicates(X).weights) == 1

@@ -301,7 +301,7 @@ class TestErrors:
             ({"weights": [1, 2, 3, 4, 5, -6]}, "expected 6 finite weights"),
             ({"weights": {"years": 2}}, "weights names the column 'years'"),
             ({"weights": dict.fromkeys(["age", "colour", "size", "member", "visits", "town"], 0)}, "not all zero"),
-            ({"ranges": 2}, "metric='gower' with metric_params={'ranges': 2}"),
+            ({"ranges": 2}, "metric='gower' has no parameter 'ranges': expected metric_params among"),
         ],
         ids=str,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onebatchpam import _gower, distance_block
+from onebatchpam import OneBatchPAM, _gower, distance_block
 
 SIZES = ["S", "M", "L", "XL"]
 
@@ -51,6 +51,14 @@ class TestKinds:
         np.testing.assert_allclose(self.block(frame[["day", "span", "same"]])[0], [0, 1 / 6, 2 / 3, 0], rtol=1e-6)
         frame["day"] = frame["day"].dt.tz_localize("Europe/Paris")
         np.testing.assert_allclose(self.block(frame[["day", "span", "same"]])[0], [0, 1 / 6, 2 / 3, 0], rtol=1e-3)
+
+    def test_dates_of_new_rows_may_be_in_another_unit(self):
+        days = np.array([0, 10, 40, "NaT"], dtype="datetime64[D]")
+        frame = pd.DataFrame({"day": days.astype("datetime64[ns]"), "same": 1})
+        model = OneBatchPAM(2, metric="gower", init=[0, 2], tol=1e9).fit(frame)
+        for unit in ("s", "ms", "us"):
+            new = frame.assign(day=days.astype(f"datetime64[{unit}]"))
+            np.testing.assert_allclose(model.transform(new), model.transform(frame), rtol=1e-6)
 
     @pytest.mark.parametrize(
         ("column", "kind"),

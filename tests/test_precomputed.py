@@ -173,14 +173,23 @@ def with_entry(matrix, value):
         (lambda matrix: matrix[:, :200], r"square.*\(300, 200\).*swap_search"),
         (lambda matrix: with_entry(matrix, np.nan), "NaN"),
         (lambda matrix: with_entry(matrix, np.inf), "infinity"),
-        (lambda matrix: with_entry(matrix, -1), "row 3, column 5 of the block is -1"),
-        (lambda matrix: with_entry(matrix, 1e39), "row 3, column 5 of the block is inf"),
+        (lambda matrix: with_entry(matrix, -1), r"X\[3, 5\] is -1.0: .*negative"),
+        (lambda matrix: with_entry(matrix, 1e39), r"X\[3, 5\] is 1e\+39: .*fit in float32"),
     ],
     ids=["not square", "NaN", "infinity", "negative", "beyond float32"],
 )
 def test_errors(matrix, change, message):
     with pytest.raises(ValueError, match=message):
         OneBatchPAM(3, metric="precomputed", batch_size=300).fit(change(matrix))
+
+
+def test_a_bad_entry_has_the_place_that_the_user_knows(matrix):
+    model = OneBatchPAM(3, metric="precomputed", batch_size=50, random_state=0)
+    column = model.fit(matrix).batch_indices_[20]
+    changed = matrix.copy()
+    changed[7, column] = -2
+    with pytest.raises(ValueError, match=rf"X\[7, {column}\] is -2.0"):
+        model.fit(changed)
 
 
 def test_parameters_of_a_metric_that_is_not_computed(matrix):

@@ -8,11 +8,12 @@ import kmedoids
 import matplotlib as mpl
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 import reference
-from onebatchpam import KSelection, OneBatchPAM, batch_size, medoid_silhouette, select_k
+from onebatchpam import FasterPAM, KSelection, OneBatchPAM, batch_size, medoid_silhouette, select_k
 from onebatchpam._select_k import elbow_depths
 
 
@@ -44,6 +45,11 @@ def test_silhouette_of_new_rows_and_of_an_asymmetric_matrix(rng):
     assert medoid_silhouette(matrix.T[:1], model) == pytest.approx(
         reference.medoid_silhouette(matrix[model.medoid_indices_, :1])
     )
+
+
+def test_silhouette_of_another_model():
+    with pytest.raises(ValueError, match="model is of type KMeans: expected a fitted estimator of this package"):
+        medoid_silhouette(np.eye(3), KMeans(2).fit(np.eye(3)))
 
 
 def test_silhouette_of_one_medoid():
@@ -200,6 +206,12 @@ def test_plot_without_matplotlib(selection, monkeypatch):
 def test_bad_ranges(k_range, message, groups):
     with pytest.raises(ValueError, match=message):
         select_k(groups, k_range)
+
+
+@pytest.mark.parametrize("estimator", [FasterPAM(), OneBatchPAM, "auto"], ids=str)
+def test_what_is_no_template(estimator, groups):
+    with pytest.raises(ValueError, match=r"estimator=.*: expected OneBatchPAM\(...\)"):
+        select_k(groups, [2, 3], estimator)
 
 
 def test_init_of_a_single_k(groups):

@@ -190,6 +190,12 @@ def test_unknown_parameters_are_not_passed_over():
         OneBatchPAM(1, metric="indel", metric_params={"weights": (1, 1, 1)}).fit(["a"])
 
 
+@pytest.mark.parametrize("params", [{"weights": (1, 2)}, {"weights": "abc"}, {"processor": len}], ids=str)
+def test_values_that_a_parameter_cannot_have(params, words):
+    with pytest.raises(ValueError, match="metric='levenshtein' with metric_params="):
+        OneBatchPAM(2, metric="levenshtein", metric_params=params).fit(words)
+
+
 def test_strings_have_no_mean(words):
     with pytest.raises(ValueError, match="needs the mean of the rows"):
         OneBatchPAM(2, metric="indel", variant="lwcs", batch_size=20).fit(words)

@@ -263,6 +263,7 @@ class TestArgument:
             (np.zeros(30), "sample_weight is zero for every row"),
             (0, "sample_weight is zero for every row"),
             (-2, r"sample_weight\[0\]=-2.0"),
+            ("balanced", "sample_weight: could not convert .*'balanced'; expected 30 numbers, one for each row"),
             (np.full(30, 1e300), "sample_weight sums to 3e\\+301"),
             (np.r_[np.ones(4), np.zeros(26)], "n_clusters=5 is larger than n_samples=30, of which 4 have a positive"),
         ],

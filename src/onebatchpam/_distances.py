@@ -264,17 +264,19 @@ class MatrixColumns(Columns):
             values = self._matrix[rows, self._columns]
         else:
             values = self._matrix[np.ix_(self._rows[rows], self._columns)]
-        if not np.isfinite(values).all():
-            self._raise_for_bad_entry(rows, values)
         with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
             out[:] = values
+        valid = (out >= 0) & (out < np.inf)
+        if not valid.all():
+            i, j = np.unravel_index(np.argmin(valid), valid.shape)
+            self._raise_for_bad_entry(rows, values, int(i), int(j))
 
-    def _raise_for_bad_entry(self, rows: slice, values: NDArray[Any]) -> NoReturn:
-        i, j = np.argwhere(~np.isfinite(values))[0]
+    def _raise_for_bad_entry(self, rows: slice, values: NDArray[Any], i: int, j: int) -> NoReturn:
         row, column = rows.start + i if self._rows is None else self._rows[rows.start + i], self._columns[j]
         entry = (column, row) if self._transposed else (row, column)
         raise ValueError(
-            f"X[{entry[0]}, {entry[1]}] is {values[i, j]}: expected dissimilarities that are not NaN or infinity"
+            f"X[{entry[0]}, {entry[1]}] is {values[i, j]}: expected dissimilarities that are not NaN or infinity, not "
+            "negative, and fit in float32"
         )
 
 

@@ -86,7 +86,7 @@ def keys_of(X: Any) -> Iterator[Hashable]:
         return sparse_keys(X)
     if are_objects(X):
         return iter(X)
-    if isinstance(X, np.ndarray) and X.dtype != object:
+    if isinstance(X, np.ndarray) and X.dtype.char not in "Og":  # the bytes of a longdouble are not all its value
         return array_keys(X)
     if len(getattr(X, "shape", ())) != 2:
         raise ValueError(f"X is of type {type(X).__name__}: expected rows, or a list of objects")
@@ -99,7 +99,10 @@ def array_keys(X: NDArray[Any]) -> Iterator[bytes]:
         raise ValueError(f"X has shape {X.shape}: expected rows of features, or a list of objects")
     for rows in tile_bounds(len(X), _tiles.TILE_ENTRIES // max(1, X.shape[1])):
         tile = np.ascontiguousarray(X[rows])
-        for row in tile + X.dtype.type(0) if X.dtype.kind == "f" else tile:  # a zero has a sign, which does not count
+        if X.dtype.kind == "f":
+            tile = tile + X.dtype.type(0)  # zero and NaN have a sign, which does not count
+            tile[np.isnan(tile)] = np.nan
+        for row in tile:
             yield row.tobytes()
 
 

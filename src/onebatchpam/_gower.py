@@ -54,9 +54,10 @@ class TableColumn:
         return "numeric" if self.levels is None and self.holds_numbers else "categorical"
 
     def numbers(self) -> NDArray[np.float64]:
-        """Return the values as numbers, dates as time since an epoch, with NaN for missing ones."""
-        if self.values.dtype.kind in "mM":
-            return np.where(np.isnat(self.values), np.nan, self.values.astype(np.int64))
+        """Return the values as numbers, dates as seconds since an epoch, with NaN for missing ones."""
+        if self.values.dtype.kind in "mM":  # in whatever unit: new rows may come in another than those of the fit
+            durations = self.values - np.datetime64(0, "s") if self.values.dtype.kind == "M" else self.values
+            return np.asarray(durations / np.timedelta64(1, "s"))
         try:
             numbers = np.asarray(self.values, dtype=np.float64)
         except (TypeError, ValueError) as error:

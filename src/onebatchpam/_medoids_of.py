@@ -135,7 +135,10 @@ def check_labels(labels: ArrayLike, n: int) -> NDArray[Any]:
 
 def split_by_label(labels: NDArray[Any]) -> tuple[NDArray[Any], list[Indices]]:
     """Return the labels that are clusters, and the rows of each in ascending order."""
-    names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    try:
+        names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise ValueError(f"labels cannot be put in order ({error}): expected integers or strings") from error
     clusters = np.split(np.argsort(inverse, kind="stable"), np.cumsum(counts)[:-1])
     is_cluster = names >= 0 if names.dtype.kind == "i" else np.ones(len(names), dtype=bool)
     if not is_cluster.any():

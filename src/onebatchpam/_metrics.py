@@ -141,7 +141,8 @@ class LibraryMetric(Metric):
                 return scipy.spatial.distance.cdist(rows, points, self.name, **self.params)
             return sklearn.metrics.pairwise_distances(rows, points, metric=self.name, **self.params)
         except TypeError as error:
-            raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {error}") from error
+            problem = str(error).partition("\n\nInvoked with")[0]  # scipy would go on with the data
+            raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {problem}") from error
 
 
 def variances(X: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -230,10 +231,12 @@ METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS, "go
 def _gower(params: Mapping[str, Any] | None) -> Metric:
     from onebatchpam._gower import Gower  # which builds on this module
 
-    try:
-        return Gower.with_params(**(params or {}))
-    except TypeError as error:
-        raise ValueError(f"metric='gower' with metric_params={params!r}: {error}") from error
+    unknown = [name for name in params or {} if name not in ("kinds", "weights")]
+    if unknown:
+        raise ValueError(
+            f"metric='gower' has no parameter {unknown[0]!r}: expected metric_params among ['kinds', 'weights']"
+        )
+    return Gower.with_params(**(params or {}))
 
 
 def _sparse(name: str, params: Mapping[str, Any] | None) -> Metric:

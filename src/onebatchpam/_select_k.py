@@ -134,8 +134,9 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     k_range : iterable of int
         Numbers of medoids to try, such as ``range(2, 11)``.
     estimator : OneBatchPAM, default=None
-        The parameters for all k, metric and random state among them; the defaults when None. `n_clusters`, `refine`
-        and `n_init` are not used. With ``batch_size="auto"`` the batch is the one for the largest k.
+        The parameters for all k, metric and random state among them; the defaults when None. `n_clusters`, `refine`,
+        `n_init` and `warm_start` are not used, and ``init="auto"`` is ``"random"``. With ``batch_size="auto"`` the
+        batch is the one for the largest k.
 
     Returns
     -------
@@ -153,6 +154,8 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     Suggested k: 4. Silhouette and elbow agree.
     """
     template = OneBatchPAM() if estimator is None else estimator
+    if not isinstance(template, OneBatchPAM):
+        raise ValueError(f"estimator={template!r}: expected OneBatchPAM(...), whose batch all k can share")
     n_jobs = resolve_n_jobs(template.n_jobs)
     stages = Stages(check_integer(template.verbose, "verbose", at_least=0))
     rng = check_random_state(template.random_state)

@@ -41,6 +41,8 @@ def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
     >>> round(medoid_silhouette(X, model), 3)
     0.938
     """
+    if not isinstance(model, MedoidEstimator):
+        raise ValueError(f"model is of type {type(model).__name__}: expected a fitted estimator of this package")
     return mean_silhouette(model._columns(X), Stages())
 
 

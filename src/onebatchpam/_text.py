@@ -65,15 +65,18 @@ class TextMetric(OrderedMetric):
         params = dict(self.params)
         normalized, processor = params.pop("normalized", False), params.pop("processor", None)
         first, second = (rows, columns) if rows_first else (columns, rows)
-        found = rapidfuzz.process.cdist(
-            first,
-            second,
-            scorer=module.normalized_distance if normalized else module.distance,
-            processor=processor,
-            scorer_kwargs=params,
-            dtype=np.float32,
-            workers=n_jobs,
-        )
+        try:
+            found = rapidfuzz.process.cdist(
+                first,
+                second,
+                scorer=module.normalized_distance if normalized else module.distance,
+                processor=processor,
+                scorer_kwargs=params,
+                dtype=np.float32,
+                workers=n_jobs,
+            )
+        except (TypeError, ValueError, OverflowError) as error:  # the strings were checked: it is a parameter
+            raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {error}") from error
         return found if rows_first else found.T
 
 

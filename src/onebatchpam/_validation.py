@@ -120,7 +120,10 @@ def check_sample_weight(weights: ArrayLike | None, n: int) -> NDArray[np.float64
 def _check_weights(weights: ArrayLike | None, n: int, name: str, of_each: str) -> NDArray[np.float64]:
     if weights is None:
         return np.ones(n)
-    array = np.array(weights, dtype=np.float64)  # a copy: the caller may change his
+    try:
+        array = np.array(weights, dtype=np.float64)  # a copy: the caller may change his
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}; expected {n} numbers, one for each {of_each}") from error
     if array.shape != (n,):
         raise ValueError(f"{name} has shape {array.shape}: expected {(n,)}, one weight for each {of_each}")
     bad = np.flatnonzero(~np.isfinite(array) | (array < 0))
