@@ -22,6 +22,7 @@ PASSES = {
     "draw": "drawing of rows",
     "scan": "comparison with the batch",
     "swaps": "search for swaps",
+    "members": "search for members",
     "assign": "assignment",
 }
 
@@ -61,8 +62,9 @@ def measured() -> Iterator[dict[str, Traffic]]:
     def weigh_and_compute(tasks: list[Any]) -> list[Any]:
         began.append(time.perf_counter())
         found = compute(tasks)
-        # The results of a scan stay with the workers, a summary returns; swaps are merged before they return.
-        name = {"summary": "scan", "merge": "swaps"}.get(kind := key_split(tasks[0].key).split("-")[1], kind)
+        # The results of a scan stay with the workers, a summary returns; swaps and members are merged before.
+        kind = key_split(tasks[0].key).removeprefix("onebatchpam-").removeprefix("merge-")
+        name = "scan" if kind == "summary" else kind
         if name in traffic:
             each = traffic[name]
             each.n_passes += 1

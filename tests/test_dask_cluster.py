@@ -110,7 +110,7 @@ def test_persisted_rows_stay_on_their_workers(client, expected):
     assert tasks_left(client) == []
 
 
-@pytest.mark.parametrize("name", ["onebatchpam-draw", "onebatchpam-merge"])
+@pytest.mark.parametrize("name", ["onebatchpam-draw", "onebatchpam-merge-swaps"])
 def test_a_worker_is_killed_during_a_fit(client, expected, monkeypatch, name):
     victim = next(iter(client.run(os.getpid).values()))
     killed = during(monkeypatch, name, lambda: os.kill(victim, signal.SIGKILL))

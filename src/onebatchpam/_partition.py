@@ -172,10 +172,15 @@ class BatchPoints:
         if len(sample) == 0:
             return block
         for some, tile in self.tiles(self.metric.check(sample.rows, "X"), sample.numbers, n_jobs):
-            if not _core.scan_rows(tile, np.empty(len(tile), np.int32), n_jobs)[1]:
-                raise_for_bad_entry(tile, some.start, 0)
+            check_tile(tile, some.start)
             block[some] = tile
         return block
+
+
+def check_tile(tile: NDArray[np.float32], first_row: int) -> None:
+    """Check that all entries are dissimilarities."""
+    if not _core.scan_rows(tile, np.empty(len(tile), np.int32), 1)[1]:
+        raise_for_bad_entry(tile, first_row, 0)
 
 
 @dataclass(frozen=True)
@@ -315,6 +320,40 @@ def merge_best(samples: list[Sample | None], count: int) -> Sample | None:
         return None
     joined = join(found)
     return joined.take(np.sort(smallest_of_each(joined.slots, joined.keys, count)))
+
+
+@dataclass(frozen=True)
+class ClusterPoints:
+    """Some points of each cluster, by which its members are judged."""
+
+    rows: Any  # as given
+    slots: NDArray[np.int32]  # the cluster of each
+    weights: NDArray[np.float64]
+    second_distances: NDArray[np.float32]  # to the medoid that is left if that of the cluster goes
+
+
+def best_members(
+    partition: Partition, metric: Metric, medoids: Sample, points: ClusterPoints, n_fixed: int, count: int
+) -> Sample:
+    """Return for each cluster the few members with the smallest loss over its points, which is their key."""
+    rows, slots = partition.rows(metric), assign_rows(partition, metric, medoids.rows).labels
+    keys = np.full(partition.n, np.inf)
+    compared = metric.check(points.rows, "X")
+    for slot in np.intersect1d(slots, points.slots[points.slots >= n_fixed]):
+        members, chosen = np.flatnonzero(slots == slot), np.flatnonzero(points.slots == slot)
+        columns = metric.to(compared[chosen], rows[members], 1)
+        for some in columns.tiles():
+            tile = np.empty((some.stop - some.start, columns.n_columns), np.float32)
+            columns.fill(some, tile)
+            np.minimum(tile, points.second_distances[chosen], out=tile)
+            sums = np.empty(len(tile))
+            _core.weighted_row_sums(tile, points.weights[chosen], sums, 1)
+            keys[members[some]] = sums
+    keys[partition.weights == 0] = np.inf
+    keys[partition.places_of(medoids.numbers)] = np.inf
+    possible = np.flatnonzero(keys < np.inf)
+    best = possible[smallest_of_each(slots[possible], keys[possible], count)]
+    return partition.take(np.sort(best), keys, slots)
 
 
 @dataclass(frozen=True)

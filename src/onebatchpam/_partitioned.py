@@ -20,10 +20,10 @@ from onebatchpam._distances import Indices, VectorSpace
 from onebatchpam._gower import Gower
 from onebatchpam._gower_parts import fitted_to_parts
 from onebatchpam._metrics import LibraryMetric, Metric, MetricLike, resolve_metric
-from onebatchpam._partition import Assessment, BatchPoints, Description, Sample, ScanSummary, join, stack
+from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Description, Sample, ScanSummary, join, stack
 from onebatchpam._partitions import Partitions, compute, merged
 from onebatchpam._progress import Stages
-from onebatchpam._refine import CANDIDATES_BY_BATCH
+from onebatchpam._refine import CANDIDATES_BY_BATCH, CANDIDATES_BY_CLUSTER
 from onebatchpam._sampling import round_sizes
 from onebatchpam._validation import check_medoids
 from onebatchpam._weights import DEBIASED, NEAREST_NEIGHBOUR_WEIGHTED, debiased_distances
@@ -127,7 +127,14 @@ class PartitionedRows:
         """Return for each medoid the few rows that, by the batch, had best take its place."""
         tasks = self.partitions.tasks("swaps", _partition.best_swaps, batch, medoids, n_fixed, CANDIDATES_BY_BATCH)
         self.n_distances += self.n * len(batch.numbers)
-        return compute([merged(tasks, _partition.merge_best, CANDIDATES_BY_BATCH)])[0]
+        return compute([merged("swaps", tasks, _partition.merge_best, CANDIDATES_BY_BATCH)])[0]
+
+    def best_members(self, medoids: Sample, points: ClusterPoints, n_fixed: int) -> Sample:
+        """Return for each cluster the few members that its points would have for a medoid."""
+        told = (self.metric, medoids, points, n_fixed, CANDIDATES_BY_CLUSTER)
+        tasks = self.partitions.tasks("members", _partition.best_members, *told)
+        self.n_distances += self.n * (len(medoids) + len(points.slots) // len(medoids))
+        return compute([merged("members", tasks, _partition.merge_best, CANDIDATES_BY_CLUSTER)])[0]
 
     def assess(self, medoid_sets: list[Sample]) -> list[Assessment]:
         """Return how well each of these sets does on all rows."""

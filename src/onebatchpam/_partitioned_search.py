@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
+from onebatchpam import _core
 from onebatchpam._distances import Indices
-from onebatchpam._partition import Assessment, BatchPoints, Sample, join
+from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Sample, check_tile, join
 from onebatchpam._partitioned import GatheredRows, PartitionedRows, with_candidates
 from onebatchpam._progress import Stages
-from onebatchpam._refine import Refinement
+from onebatchpam._refine import LEAST_PROGRESS, POINTS_PER_CLUSTER, Refinement, smallest_of_each
 from onebatchpam._result import Selection
 from onebatchpam._swap import SwapResult, search_swaps
 from onebatchpam._tiles import fill_all
@@ -30,7 +32,7 @@ class Descent:
 
 
 class PartitionedSearch:
-    """The search for medoids with one batch: among the rows on the driver, then among all, then by refinement."""
+    """The search for medoids with one batch: among the rows on the driver, then among all; refinement likewise."""
 
     def __init__(
         self,
@@ -103,11 +105,59 @@ class PartitionedSearch:
             tol=self._tol,
             stages=self._stages,
         )
+        medoids, n_swaps = self._refine_among_all(known.take(refined.medoids), space)
         data.n_distances += space.n_distances
-        medoids = known.take(refined.medoids)
-        selection = found.selection.improved(medoids.numbers, refined.n_swaps)
+        selection = found.selection.improved(medoids.numbers, refined.n_swaps + n_swaps)
         attributes = {**selection.attributes, "n_refine_rounds": refined.n_rounds}
         return Descent(medoids, replace(selection, attributes=attributes))
+
+    def _refine_among_all(self, medoids: Sample, space: GatheredRows) -> tuple[Sample, int]:
+        """Improve medoids by members of their clusters from all partitions, as long as the sample says that it pays."""
+        k, n_swaps = len(medoids), 0
+        if k == len(self._fixed):
+            return medoids, 0
+        with self._stages.stage("refinement", unit=" rounds") as bar:
+            for _ in range(self._rounds):
+                rows = self._to_sample(medoids, space)
+                state = _core.SwapSearch(k, np.arange(k), rows, space.weights, self._tol, len(self._fixed))
+                points = self._points_of_clusters(state, space)
+                candidates = self._data.best_members(medoids, points, len(self._fixed))
+                if len(candidates) == 0:
+                    break
+                block = np.concatenate([rows, self._to_sample(candidates, space)])
+                search = search_swaps(
+                    block,
+                    np.arange(k),
+                    space.weights,
+                    max_iter=self._max_iter,
+                    tol=self._tol,
+                    n_jobs=self._data.n_jobs,
+                    stages=Stages(),
+                    n_fixed=len(self._fixed),
+                )
+                medoids, n_swaps = join([medoids, candidates]).take(search.medoids), n_swaps + search.n_swaps
+                bar.update()
+                if search.loss > state.loss * (1 - LEAST_PROGRESS):
+                    break
+        return medoids, n_swaps
+
+    def _to_sample(self, candidates: Sample, space: GatheredRows) -> NDArray[np.float32]:
+        """Return d(candidate, row of the sample), a row for each candidate."""
+        rows = space.metric.check(candidates.rows, "X")
+        columns = space.metric.to_medoids(rows, space.X, self._data.n_jobs)
+        block = np.empty((columns.n_rows, columns.n_columns), np.float32)
+        fill_all(columns, block, Stages(), "refinement", check_tile)
+        self._data.n_distances += block.size
+        return np.ascontiguousarray(block.T)
+
+    def _points_of_clusters(self, state: _core.SwapSearch, space: GatheredRows) -> ClusterPoints:
+        """Draw some rows of the sample from each cluster."""
+        order = self._rng.permutation(np.flatnonzero(space.weights))
+        drawn = order[
+            smallest_of_each(state.nearest[order], np.arange(len(order), dtype=np.float64), POINTS_PER_CLUSTER)
+        ]
+        rows = _safe_indexing(space.sample.rows, drawn)
+        return ClusterPoints(rows, state.nearest[drawn], space.weights[drawn], state.second_distances[drawn])
 
 
 def by_gain(candidates: Sample) -> Sample:

@@ -175,11 +175,11 @@ def named(name: str, number: int, function: Callable[..., Any], *arguments: Any)
     return task(*arguments, dask_key_name=f"onebatchpam-{name}-{uuid.uuid4().hex}-{number}")
 
 
-def merged(tasks: list[Delayed], merge: Callable[..., Any], *arguments: Any) -> Delayed:
+def merged(name: str, tasks: list[Delayed], merge: Callable[..., Any], *arguments: Any) -> Delayed:
     """Return the result of merging all results, a few at a time, so that no worker has to hold all of them."""
     while len(tasks) > 1:
         groups = [tasks[start : start + MERGED_AT_ONCE] for start in range(0, len(tasks), MERGED_AT_ONCE)]
-        tasks = [named("merge", number, merge, group, *arguments) for number, group in enumerate(groups)]
+        tasks = [named(f"merge-{name}", number, merge, group, *arguments) for number, group in enumerate(groups)]
     return tasks[0]
 
 

@@ -53,7 +53,7 @@ class OneBatchPAM(_estimator.OneBatchPAM):
     gathered, and fitted as data in memory are.
 
     The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Rows
-    that are not persisted are read anew in each pass: about ten with ``variant="progressive"``. Where a cluster loses a
+    that are not persisted are read anew in each pass: about fifteen, most of them short. Where a cluster loses a
     worker, what it has lost is computed again.
 
     ``metric="precomputed"`` is not possible; ``"seuclidean"`` and ``"mahalanobis"`` need their matrix in
@@ -75,8 +75,8 @@ class OneBatchPAM(_estimator.OneBatchPAM):
     >>> from sklearn.datasets import load_digits
     >>> X = da.from_array(load_digits().data, chunks=(500, 64))
     >>> model = OneBatchPAM(n_clusters=10, metric="manhattan", random_state=0).fit(X)
-    >>> model.cluster_centers_.shape, model.labels_
-    ((10, 64), dask.array<...>)
+    >>> model.cluster_centers_.shape, model.labels_.compute().shape
+    ((10, 64), (1797,))
     """
 
     def _fit(self, X: Any, sample_weight: Any, fixed_medoids: ArrayLike | None) -> Self:
