@@ -70,14 +70,15 @@ def test_every_variant_is_about_as_good_as_in_memory(X, variant):
     assert_contract(make_model(variant=variant).fit(in_chunks(X, 1000, 1000)), X)
 
 
-def test_refined_fits_are_as_good_as_in_memory():
-    X = make_blobs(30_000, P, centers=40, random_state=1)[0]
-    ratios = [
-        OneBatchPAM(20, batch_size=1000, random_state=seed).fit(in_chunks(X, 10_000, 10_000)).inertia_
-        / onebatchpam.OneBatchPAM(20, batch_size=1000, random_state=seed).fit(X).inertia_
-        for seed in range(5)
-    ]
-    assert np.mean(ratios) <= 1.01
+def test_refined_fits_are_about_as_good_as_in_memory(monkeypatch):
+    monkeypatch.setattr(_partitioned, "DRIVER_ENTRIES", 500 * 6000)  # of 12,000 rows half come to the driver
+    X = make_blobs(12_000, P, centers=20, random_state=1)[0]
+
+    def mean_inertia(kind, data):
+        return np.mean([kind(10, batch_size=500, random_state=seed).fit(data).inertia_ for seed in range(5)])
+
+    # Ten medoids for twenty groups: seeds end in optima that are half a percent apart.
+    assert mean_inertia(OneBatchPAM, in_chunks(X, 5000, 5000)) <= 1.01 * mean_inertia(onebatchpam.OneBatchPAM, X)
 
 
 @pytest.mark.parametrize("sizes", [(), (1,), (0, 1500, *[0] * 40, 7), (3999,), (1000, 1000, 1000)])
