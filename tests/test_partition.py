@@ -70,3 +70,9 @@ def test_rows_are_drawn_by_weight():
         np.testing.assert_array_equal(rates, weights[sample.numbers])
         first.append(sample.numbers[np.argmin(sample.keys)])
     np.testing.assert_allclose(np.bincount(first, minlength=4) / 4000, weights / 7, atol=0.03)
+
+
+def test_excluded_rows_are_not_drawn(partition):
+    exclude = FIRST + np.arange(0, N, 2)
+    sample, _ = draw(partition, None, exclude, 0, np.inf)
+    np.testing.assert_array_equal(sample.numbers, np.setdiff1d(FIRST + np.flatnonzero(partition.weights), exclude))
