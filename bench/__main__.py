@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import download, gap, orlib, report, runner, scale, speed
+from bench import download, gap, orlib, report, runner, scale, speed, traffic
 from bench.config import ConfigError
 from bench.data import default_folder
 from bench.download import DownloadError
@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure onebatchpam and its peers.")
     parser.add_argument("--data", type=Path, default=default_folder(), help="folder of the data sets (%(default)s)")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for module in (speed, scale, orlib, runner, report, gap, download):
+    for module in (speed, scale, orlib, runner, report, gap, traffic, download):
         module.add_command(commands)
     arguments = parser.parse_args(argv)
     try:

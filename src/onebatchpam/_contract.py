@@ -97,7 +97,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         with opened_labels(labels_out, space.n) as labels:
             medoids, assignment = assign(space, present.numbers(selection.medoids), stages, known, labels)
 
-            warn_if_imperfect(selection, assignment)
+            warn_if_imperfect(selection, len(np.unique(assignment.labels)))
             self._remember_input(X, space)
             Clustering(
                 medoid_indices=medoids,

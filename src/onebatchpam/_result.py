@@ -71,11 +71,11 @@ class Clustering:
             setattr(estimator, f"{name}_", value)
 
 
-def warn_if_imperfect(selection: Selection, assignment: Assignment) -> None:
-    """Say what a user would not see from the medoids alone."""
+def warn_if_imperfect(selection: Selection, n_found: int) -> None:
+    """Say what a user would not see from the medoids alone: that the search was stopped, or found fewer clusters."""
     if selection.advice is not None:
         warnings.warn(selection.advice, ConvergenceWarning, stacklevel=3)
-    n_found, k = len(np.unique(assignment.labels)), len(selection.medoids)
+    k = len(selection.medoids)
     if n_found < k:
         warnings.warn(
             f"found {n_found} distinct clusters instead of n_clusters={k}: there are fewer distinct rows, or a medoid "

@@ -181,7 +181,7 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
         began = time.perf_counter()
         search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
         medoids, assignment = assign(space, search.medoids, stages)
-        warn_if_imperfect(Selection.of_search(search), assignment)
+        warn_if_imperfect(Selection.of_search(search), len(np.unique(assignment.labels)))
         silhouettes.append(mean_silhouette(space.to_medoids(medoids), stages) if k > 1 else np.nan)
         inertias.append(assignment.inertia)
         all_medoids.append(medoids)

@@ -80,8 +80,15 @@ def debias(space: Space, block: Block, batch: Batch, largest: float) -> None:
     is in the batch for its own sake: the more of its weight is its own, the nearer to itself it stays. A medoid that is
     fixed is not preferred to any other, and stays where it is.
     """
-    n, m = block.n, block.m
-    own_shares = np.minimum(1, space.weights[batch.indices] * (m / space.weights.sum()))  # m / n if all weigh the same
-    distances = largest * np.minimum(1, (1 - own_shares) / (1 - m / n))
+    own_distances = debiased_distances(space.weights[batch.indices], space.weights.sum(), block.n, largest)
     moved = np.flatnonzero(~np.isin(batch.indices, space.fixed))
-    block.replace(batch.indices[moved], moved, distances[moved].astype(np.float32))
+    block.replace(batch.indices[moved], moved, own_distances[moved].astype(np.float32))
+
+
+def debiased_distances(
+    weights: NDArray[np.float64], total_weight: float, n: int, largest: float
+) -> NDArray[np.float64]:
+    """Return how far from itself to put each batch point, given its weight, and the weight and number of all rows."""
+    m = len(weights)
+    own_shares = np.minimum(1, weights * (m / total_weight))  # m / n if all weigh the same
+    return largest * np.minimum(1, (1 - own_shares) / (1 - m / n))
