@@ -120,7 +120,7 @@ def test_reduced_rows(simd_level, rng, m):
     tile = rng.rand(70, m).astype(np.float32)
     thresholds = np.where(rng.rand(m) < 0.5, rng.rand(m), tile[3]).astype(np.float32)
     kept = _block._ReducedTile.of(tile, thresholds, 10**9, 3)
-    np.testing.assert_array_equal(kept.expand(m, 3), np.where(tile < thresholds, tile, np.inf))
+    np.testing.assert_array_equal(kept.expand(np.empty_like(tile), 3), np.where(tile < thresholds, tile, np.inf))
     assert _block._ReducedTile.of(tile, thresholds, kept.n_bytes, 1) is not None
     assert _block._ReducedTile.of(tile, thresholds, kept.n_bytes - 1, 1) is None
 

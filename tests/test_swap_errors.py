@@ -92,6 +92,20 @@ class TestSwapSearch:
         with pytest.raises(ValueError, match="medoids x batch points"):
             _core.SwapSearch(5, self.medoids, self.rows, self.weights[:3], 0.0)
 
+    def test_halves_of_a_sweep(self):
+        search = _core.SwapSearch(5, self.medoids, self.rows, self.weights, 0.0)
+        with pytest.raises(ValueError, match="4 columns"):
+            search.find_improving(np.ones((5, 3), dtype=np.float32), 0, 0, 1)
+        with pytest.raises(ValueError, match="beyond the last candidate"):
+            search.find_improving(np.ones((5, 4), dtype=np.float32), 1, 0, 1)
+        with pytest.raises(ValueError, match="a row for each candidate"):
+            search.try_candidates([1], self.rows)
+        with pytest.raises(ValueError, match="out of range"):
+            search.try_candidates([1, 5], self.rows)
+        assert not search.try_candidates([0, 1], self.rows)
+        assert search.try_candidates([1], self.rows[:1] / 2)
+        assert (search.medoids, search.n_swaps) == ([1, 2], 1)
+
     def test_sweep(self):
         search = _core.SwapSearch(5, self.medoids, self.rows, self.weights, 0.0)
         with pytest.raises(ValueError, match="4 columns"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam import _tiles
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Columns, only_column
+from onebatchpam._tiles import Columns, each_tile, only_column, tile_bounds
 from onebatchpam._validation import check_distances
 
 
@@ -25,16 +27,15 @@ class Assignment:
 
     @property
     def inertia(self) -> float:
-        # Summed over all rows at once: the tiles they came in must not show in the last digits.
-        return float(np.sum(self.distances * self.weights, dtype=np.float64))
+        # Not summed by the tiles in which the rows came: they must not show in the last digits.
+        parts = tile_bounds(len(self.labels), _tiles.ROWS_PER_SUM)
+        return math.fsum(np.sum(self.distances[part] * self.weights[part], dtype=np.float64) for part in parts)
 
 
 def nearest_of_tiles(columns: Columns, stages: Stages) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[Any]]]:
     """Return tile by tile the rows, their nearest medoids and the distances to these."""
     with stages.stage("assignment", total=columns.n_rows) as bar:
-        for rows in columns.tiles():
-            tile = np.empty((rows.stop - rows.start, columns.n_columns), dtype=columns.dtype)
-            columns.fill(rows, tile)
+        for rows, tile in each_tile(columns, columns.dtype):
             nearest = tile.argmin(axis=1)
             distances = tile[np.arange(len(tile)), nearest]
             check_distances(distances, rows.start)
@@ -85,8 +86,10 @@ def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assi
     A batch may not contain the rare rows that would have drawn the duplicate away during the search.
     """
     is_duplicate = (assignment.labels[medoids] != np.arange(len(medoids))) & (assignment.distances[medoids] == 0)
-    medoids, nearest = medoids.copy(), np.where(space.weights > 0, assignment.distances, 0)
     is_duplicate[: len(space.fixed)] = False
+    if not is_duplicate.any():
+        return medoids
+    medoids, nearest = medoids.copy(), np.where(space.weights > 0, assignment.distances, 0)
     for slot in np.flatnonzero(is_duplicate):
         farthest = int(np.argmax(nearest))
         if nearest[farthest] == 0:

@@ -10,7 +10,7 @@ from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, extend_batch, round_sizes, sample_batch
 from onebatchpam._swap import bytes_to_search
-from onebatchpam._tiles import fill_all, see_all
+from onebatchpam._tiles import each_tile, fill_all
 from onebatchpam._weights import BlockScan
 
 
@@ -53,6 +53,9 @@ def scan_columns(
 
     columns = space.to_points(batch.indices[n_seen:])
     if entries is None:
-        see_all(columns, stages, "distances", see)
+        with stages.stage("distances", total=space.n) as bar:
+            for rows, tile in each_tile(columns):
+                see(tile, rows.start)
+                bar.update(len(tile))
     else:
         fill_all(columns, entries[:, n_seen : len(batch.indices)], stages, "distances", see)

@@ -54,7 +54,7 @@ class Block(ABC):
 
     @abstractmethod
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
-        """Return all rows, some at a time.
+        """Return all rows, some at a time; they are there until the next are asked for.
 
         Given a search, an entry may be infinite unless the point is nearer to the candidate than to its second nearest
         medoid: that makes no difference to the search.
@@ -119,6 +119,7 @@ class RecomputedBlock(Block):
         self._k, self._memory_limit = k, memory_limit
         self._replaced = _Replaced.none()
         super().__init__(self._columns.n_rows, self._columns.n_columns)
+        self._room = np.empty((0, self.m), np.float32)
 
     def rows(self, candidates: Indices) -> Entries:
         indices = self._numbers(candidates)
@@ -143,10 +144,17 @@ class RecomputedBlock(Block):
             yield rows, self._compute(rows)
 
     def _compute(self, rows: slice) -> Entries:
-        out = np.empty((rows.stop - rows.start, self.m), np.float32)
-        self._columns.fill(rows, out)
-        self._replaced.apply(self._numbers(np.arange(rows.start, rows.stop)), out)
-        return out
+        tile = self._room_for(rows)
+        self._columns.fill(rows, tile)
+        self._replaced.apply(self._numbers(np.arange(rows.start, rows.stop)), tile)
+        return tile
+
+    def _room_for(self, rows: slice) -> Entries:
+        """Return where the last tile was: that is in the cache."""
+        n_rows = rows.stop - rows.start
+        if n_rows > len(self._room):
+            self._room = np.empty((n_rows, self.m), np.float32)
+        return self._room[:n_rows]
 
     def _numbers(self, candidates: Indices) -> Indices:
         """Return which rows of the space these candidates are."""
@@ -200,7 +208,7 @@ class ReducedBlock(RecomputedBlock):
             outgrown = np.flatnonzero(search.second_distances > kept.thresholds)
             if len(outgrown) <= MOST_OUTGROWN * self.m:
                 self._kept[rows.start] = kept
-                tile = kept.expand(self.m, n_jobs)
+                tile = kept.expand(self._room_for(rows), n_jobs)
                 self._compute_columns(rows, outgrown, tile)
                 thresholds = kept.thresholds.copy()
                 thresholds[outgrown] = np.inf
@@ -255,11 +263,10 @@ class _ReducedTile:
     def n_bytes(self) -> int:
         return self.thresholds.nbytes + self.starts.nbytes + self.columns.nbytes + self.values.nbytes
 
-    def expand(self, m: int, n_jobs: int) -> Entries:
-        """Return the tile, infinite where an entry was not kept."""
-        tile = np.empty((len(self.starts) - 1, m), np.float32)
-        _core.expand_rows(self.starts, self.columns, self.values, tile, n_jobs)
-        return tile
+    def expand(self, out: Entries, n_jobs: int) -> Entries:
+        """Write the tile to `out`, infinite where an entry was not kept."""
+        _core.expand_rows(self.starts, self.columns, self.values, out, n_jobs)
+        return out
 
 
 def column_dtype(m: int) -> np.dtype[Any]:

@@ -106,8 +106,7 @@ class WholeSpace(Space):
 
     def present(self) -> Space:
         """Return the rows that have a weight: a row of weight zero is as good as absent."""
-        indices = np.flatnonzero(self.weights)
-        return self if len(indices) == self.n else PresentRows(self, indices)
+        return self if self.weights.all() else PresentRows(self, np.flatnonzero(self.weights))
 
 
 class PresentRows(Space):

@@ -71,7 +71,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         rows, or a large sample if these are very many, and swaps that lower the objective itself are made. Never
         worse than without. ``"auto"`` goes on as long as it pays; a number is the largest number of rounds, 0 leaves
         the medoids as the batch search found them. A round costs about 10 n k dissimilarities, but no more than
-        2^26.
+        2^26, or 11 k m if that is more.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
         Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
         equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and

@@ -26,7 +26,7 @@ from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import Columns, fill_all
+from onebatchpam._tiles import Columns, each_tile, fill_all
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import raise_for_bad_entry
 
@@ -205,9 +205,7 @@ class _ToManyPoints(Columns):
 
     def fill(self, rows: slice, out: NDArray[np.float32]) -> None:
         columns = self._space.to_medoids(self._candidates[rows], self._points)
-        for points in columns.tiles():
-            tile = np.empty((points.stop - points.start, columns.n_columns), np.float32)
-            columns.fill(points, tile)
+        for points, tile in each_tile(columns):
             if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
                 raise_for_bad_entry(tile, points.start, rows.start)
             out[:, points] = tile.T
@@ -267,9 +265,7 @@ def mean_losses(
     """Return the mean loss of each member over the other points of the sample; the distance to itself tells nothing."""
     columns = space.to_points(sample.indices, members)
     losses = np.empty(len(members))
-    for rows in columns.tiles():
-        tile = np.empty((rows.stop - rows.start, columns.n_columns), np.float32)
-        columns.fill(rows, tile)
+    for rows, tile in each_tile(columns):
         _core.weighted_row_sums(np.minimum(tile, second_distances, out=tile), sample.weights, losses[rows], 1)
     places = np.minimum(np.searchsorted(sample.indices, members), len(sample.indices) - 1)
     own_weights = np.where(sample.indices[places] == members, sample.weights[places], 0)

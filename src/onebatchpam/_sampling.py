@@ -155,8 +155,9 @@ def sample_by_odds(
     An exponential clock of this rate for each row; the first to ring are drawn. Rows without odds come last, those to
     exclude never.
     """
+    clocks = rng.standard_exponential(len(odds))
     with np.errstate(divide="ignore"):
-        clocks = rng.standard_exponential(len(odds)) / odds
+        np.divide(clocks, odds, out=clocks)  # in place: there may be very many rows
     never_rings = np.flatnonzero(np.isinf(clocks))
     clocks[never_rings] = np.finfo(np.float64).max * rng.random_sample(len(never_rings))
     clocks[exclude] = np.inf

@@ -22,6 +22,9 @@ TILE_ENTRIES = 2_000_000
 COMPARED_TILE_ENTRIES = 200_000
 # A function of two blocks is given as many rows as make this many numbers, were it to compare every feature at once.
 BLOCK_FUNCTION_ENTRIES = 10_000_000
+# Rows that are added up at once, so that a sum takes no array of the length of the data. Not as many as a tile has:
+# that must not show in the last digits.
+ROWS_PER_SUM = 2**20
 
 
 def tile_bounds(n: int, tile_rows: int) -> Iterator[slice]:
@@ -86,14 +89,15 @@ def fill_all(
     return out
 
 
-def see_all(columns: Columns, stages: Stages, name: str, see: Callable[[NDArray[Any], int], None]) -> None:
-    """Compute all tiles as float32 and keep none; `see` gets each with its first row."""
-    with stages.stage(name, total=columns.n_rows) as bar:
-        for rows in columns.tiles():
-            tile = np.empty((rows.stop - rows.start, columns.n_columns), np.float32)
-            columns.fill(rows, tile)
-            see(tile, rows.start)
-            bar.update(len(tile))
+def each_tile(columns: Columns, dtype: Any = np.float32) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Compute all tiles and keep none: each takes the place of the one before, which is in the cache."""
+    room = np.empty((0, columns.n_columns), dtype)
+    for rows in columns.tiles():
+        n_rows = rows.stop - rows.start
+        if n_rows > len(room):
+            room = np.empty((n_rows, columns.n_columns), dtype)
+        columns.fill(rows, room[:n_rows])
+        yield rows, room[:n_rows]
 
 
 def only_column(columns: Columns) -> NDArray[Any]:

@@ -7,10 +7,11 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam import _core
+from onebatchpam import _core, _tiles
 from onebatchpam._block import Block
 from onebatchpam._distances import Space
 from onebatchpam._sampling import Batch
+from onebatchpam._tiles import tile_bounds
 
 NEAREST_NEIGHBOUR_WEIGHTED = ("nniw", "progressive")
 DEBIASED = ("debias", "nniw", "lwcs", "progressive")
@@ -66,7 +67,10 @@ def weigh(space: Space, block: Block, batch: Batch, variant: str, scan: BlockSca
 
 def nearest_neighbour_weights(nearest: NDArray[np.int32], m: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weight each of m batch points by the weight of the rows nearest to it, with the mean of all rows."""
-    return np.bincount(nearest, weights, minlength=m).astype(np.float64) * (m / len(weights))
+    totals = np.zeros(m)
+    for rows in tile_bounds(len(nearest), _tiles.ROWS_PER_SUM):
+        totals += np.bincount(nearest[rows], weights[rows], minlength=m)
+    return totals * (m / len(weights))
 
 
 def debias(space: Space, block: Block, batch: Batch, largest: float) -> None:
