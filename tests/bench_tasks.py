@@ -48,3 +48,14 @@ def count_threads(announce):
     from joblib import effective_n_jobs
 
     return {"threads": effective_n_jobs(2)}
+
+
+def use_private_memory(n_bytes):
+    import numpy as np
+    from bench.scale import private_peak
+
+    with private_peak() as found:
+        array = np.ones(n_bytes, np.uint8)
+        time.sleep(0.2)
+    assert array.all()
+    return found

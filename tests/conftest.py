@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from onebatchpam import _core, _tiles
+from onebatchpam import _core, _sources, _tiles
 
 
 @pytest.fixture
@@ -46,3 +46,16 @@ def blobs():
 @pytest.fixture
 def rng():
     return np.random.RandomState(0)
+
+
+@pytest.fixture
+def small_windows(monkeypatch):
+    """Let windows be of some dozen rows; keep a few."""
+    for name, value in {"READ_BYTES": 2000, "NEIGHBOUR_BYTES": 100, "KEPT_BYTES": 6000}.items():
+        monkeypatch.setattr(_sources, name, value)
+
+
+@pytest.fixture(name="X")
+def two_groups(rng):
+    """Return 700 rows in two groups, float64."""
+    return np.concatenate([rng.standard_normal((350, 6)) + centre for centre in (0, 5)])

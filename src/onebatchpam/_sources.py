@@ -213,7 +213,7 @@ class StoredRows:
     def _gather(self, indices: Indices) -> NDArray[Any]:
         rows, places = np.unique(indices, return_inverse=True)
         most_rows = 0 if self._keeps_all else self._source.kept_bytes // (self.shape[1] * self.dtype.itemsize)
-        if not 0 < len(rows) <= most_rows or self._are_dense(rows):
+        if not 0 < len(rows) <= most_rows or are_dense(rows):
             return self._collect(rows)[places]
         # Candidates and samples are asked for again and again; what is dense is part of a pass.
         if len(self._known_rows) + len(rows) > most_rows:
@@ -230,25 +230,21 @@ class StoredRows:
         """Read these rows, which are in order."""
         parts = [self._no_rows()]
         for in_window in split_by(rows, self._window_of(rows)):
-            parts.extend(self._take(in_window))
+            parts.extend(self._take(in_window, by_window=are_dense(rows)))
         return np.concatenate(parts)
 
     def _no_rows(self) -> NDArray[Any]:
         return np.empty((0, self.shape[1]), self.dtype)
 
-    def _take(self, rows: Indices) -> Iterator[NDArray[Any]]:
-        """Return rows of one window, from the window itself if it is there or to be read for them."""
+    def _take(self, rows: Indices, *, by_window: bool) -> Iterator[NDArray[Any]]:
+        """Return rows of one window, from the window itself if it is there or is to be read for them."""
         number, neighbours = int(self._window_of(rows[0])), self._source.neighbours
         start = self._source.edges[number]
-        if number in self._windows or self._keeps_all or not neighbours or self._are_dense(rows):
+        if number in self._windows or self._keeps_all or not neighbours or by_window:
             yield self._window(number)[rows - start]
             return
         for near in split_by(rows, rows // neighbours):
-            yield self._read(near[0], near[-1] + 1)[near - near[0]]
-
-    def _are_dense(self, rows: Indices) -> bool:
-        """Say whether rows are so close that what is between them may be read as well."""
-        return bool(self._source.neighbours < rows[-1] - rows[0] <= len(rows) * SPARSE)
+            yield self._read(int(near[0]), int(near[-1]) + 1)[near - near[0]]
 
     def _window_of(self, rows: Any) -> Any:
         return np.searchsorted(self._source.edges, rows, side="right") - 1
@@ -292,6 +288,11 @@ class StoredRows:
                 f"{self._name}[{start + row}, {column}] is {rows[row, column]}: expected finite numbers"
                 f"{' or NaN' if self._allow_nan else ''}"
             )
+
+
+def are_dense(rows: Indices) -> bool:
+    """Say whether rows are many, and so close to each other that what is between them may be read as well."""
+    return bool(len(rows) >= SPARSE and rows[-1] - rows[0] <= len(rows) * SPARSE)
 
 
 def split_by(rows: Indices, keys: Indices) -> list[Indices]:
