@@ -378,7 +378,8 @@ def _assess(partition: Partition, assignment: Assignment, k: int) -> Assessment:
 
 def assign_rows(partition: Partition, metric: Metric, medoids: Any) -> Assignment:
     """Assign all rows to the nearest of these medoids."""
-    columns = metric.to_medoids(metric.check(medoids, "medoids"), partition.rows(metric), 1)
+    rows = partition.rows(metric)
+    columns = metric.comparing(rows).to_medoids(metric.check(medoids, "medoids"), rows, 1)
     return nearest_medoids(columns, partition.weights, Stages())
 
 
@@ -393,5 +394,6 @@ def transform_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[Any]:
     """Return the dissimilarities of each row to these medoids."""
     if given.shape[0] == 0:
         return np.empty((0, medoids.shape[0]), np.float32)
-    columns = metric.to_medoids(metric.check(medoids, "medoids"), metric.check(given, "X"), 1)
+    rows = metric.check(given, "X")
+    columns = metric.comparing(rows).to_medoids(metric.check(medoids, "medoids"), rows, 1)
     return fill_all(columns, np.empty((columns.n_rows, columns.n_columns), columns.dtype), Stages(), "distances")

@@ -19,7 +19,7 @@ from onebatchpam import _partition
 from onebatchpam._distances import Indices, VectorSpace
 from onebatchpam._gower import Gower
 from onebatchpam._gower_parts import fitted_to_parts
-from onebatchpam._metrics import LibraryMetric, Metric, MetricLike, resolve_metric
+from onebatchpam._metrics import LibraryMetric, Metric, MetricLike, NativeMetric, resolve_metric
 from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Description, Sample, ScanSummary, join, stack
 from onebatchpam._partitions import Partitions, compute, merged
 from onebatchpam._progress import Stages
@@ -161,6 +161,8 @@ def fit_metric(metric: MetricLike, params: Any, said: list[Description]) -> Metr
                 f"metric={resolved.name!r} takes {needed} from the data, which are in partitions here: compute it and "
                 f"pass metric_params={{{needed!r}: ...}}"
             )
+    if isinstance(resolved, NativeMetric):
+        return resolved  # whether all values are bytes is not known from the first
     return resolved.fitted(resolved.check(said[0].head, "X"))
 
 
