@@ -83,6 +83,15 @@ def test_a_fit_is_that_of_bytes(metric, divisor):
     np.testing.assert_array_equal(model.cluster_centers_, (X / np.float32(divisor))[model.medoid_indices_])
 
 
+@pytest.mark.parametrize("metric", BYTE_METRICS)
+def test_points_may_be_other_numbers(metric):
+    X = pixels().astype(np.float64)
+    points = X[:5] + 0.25
+    expected = reference.distance_block(X, points, metric)
+    np.testing.assert_allclose(distance_block(X, points, metric), expected, rtol=1e-12)
+    np.testing.assert_allclose(distance_block(points, X, metric), expected.T, rtol=1e-12)
+
+
 def test_new_rows_may_be_other_numbers():
     X = pixels(300).astype(np.float32)
     model = OneBatchPAM(5, metric="manhattan", random_state=0).fit(X)

@@ -349,7 +349,7 @@ def distance_block(
     points = in_memory(fitted.check(Y, "Y"))
     if rows.shape[1:] != points.shape[1:]:
         raise ValueError(f"X has {rows.shape[1]} features and Y has {points.shape[1]}: expected the same number")
-    columns = fitted.comparing(points).to(points, rows, resolve_n_jobs(n_jobs))
+    columns = fitted.to(points, rows, resolve_n_jobs(n_jobs))
     shape = columns.n_rows, columns.n_columns
     if out is None:
         out = np.empty(shape, dtype=columns.dtype)

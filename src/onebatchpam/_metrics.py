@@ -140,9 +140,9 @@ class _NativeColumns(Columns):
         self._row_dtype = compute_dtype(points.dtype, X.dtype)
         self.dtype = output_dtype(self._row_dtype)
         self.tile_rows = min(_tiles.NATIVE_TILE_WORK // points.size, _tiles.TILE_ENTRIES // max(points.shape))
-        self._packed = _core.PackedColumns(
-            np.ascontiguousarray(points, dtype=self._row_dtype), metric.name, metric.steps
-        )
+        # Points need not be rows of X: their mean is seldom made of bytes.
+        steps = metric.steps if metric.steps and are_bytes(points, metric.steps) else 0
+        self._packed = _core.PackedColumns(np.ascontiguousarray(points, dtype=self._row_dtype), metric.name, steps)
         self._X = X
         self._n_jobs = n_jobs
 
