@@ -1,5 +1,7 @@
 """`python -m bench dask`: what travels between driver and workers in a fit of a Dask array, and what the passes cost.
 
+With `--compare SEEDS` the objective beside that of fits of the same rows in memory, instead.
+
 The bytes are those of the pickled objects: what each worker is told before a pass, and what all of them together return
 to the driver. Seconds are those of the passes with this machine's threads.
 """
@@ -16,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from numpy.typing import NDArray
 
 PASSES = {
     "check": "check of all rows",
@@ -88,19 +91,41 @@ def run(arguments: argparse.Namespace) -> None:
     import dask.array as da
 
     from bench.synthetic import mixture
-    from onebatchpam.dask import OneBatchPAM
 
     X = mixture(np.random.RandomState(0), arguments.rows, arguments.features).astype(np.float32)
     data = da.from_array(X, chunks=(-(-len(X) // arguments.partitions), X.shape[1])).persist()
-    model = OneBatchPAM(arguments.clusters, metric="manhattan", random_state=0)
+    print(f"{len(X):,} x {X.shape[1]} float32 ({X.nbytes / 1e6:,.0f} MB) in {arguments.partitions} partitions")
+    if arguments.compare:
+        compare(X, data, arguments.clusters, arguments.compare)
+    else:
+        show_traffic(data, arguments.clusters)
+
+
+def compare(X: NDArray[Any], data: Any, k: int, n_seeds: int) -> None:
+    """Print the objectives of fits in partitions and in memory."""
+    from onebatchpam import OneBatchPAM as InMemory
+    from onebatchpam.dask import OneBatchPAM
+
+    print(f"k = {k}\n\n| seed | in memory | Dask | difference |\n|---|---:|---:|---:|")
+    differences = []
+    for seed in range(n_seeds):
+        local = InMemory(k, metric="manhattan", n_jobs=-1, random_state=seed).fit(X).inertia_
+        spread = OneBatchPAM(k, metric="manhattan", n_jobs=-1, random_state=seed).fit(data).inertia_
+        differences.append(spread / local - 1)
+        print(f"| {seed} | {local:,.0f} | {spread:,.0f} | {differences[-1]:+.2%} |", flush=True)
+    print(f"| mean | | | {np.mean(differences):+.2%} |")
+
+
+def show_traffic(data: Any, k: int) -> None:
+    """Print what the passes of a fit send, and what they take."""
+    from onebatchpam.dask import OneBatchPAM
+
+    model = OneBatchPAM(k, metric="manhattan", random_state=0)
     with measured() as traffic:
         started = time.perf_counter()
         model.fit(data)
         seconds = time.perf_counter() - started
-    print(
-        f"{len(X):,} x {X.shape[1]} float32 ({X.nbytes / 1e6:,.0f} MB) in {arguments.partitions} partitions, "
-        f"k = {arguments.clusters}, m = {len(model.batch_indices_)}: {seconds:.1f} s, objective {model.inertia_:,.0f}\n"
-    )
+    print(f"k = {k}, m = {len(model.batch_indices_)}: {seconds:.1f} s, objective {model.inertia_:,.0f}\n")
     print("| pass | passes | told to each worker | returned by all | seconds |")
     print("|---|---:|---:|---:|---:|")
     for name, title in PASSES.items():
@@ -115,4 +140,5 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--features", type=int, default=16, help="number of features (%(default)s)")
     parser.add_argument("--clusters", type=int, default=100, help="number of medoids (%(default)s)")
     parser.add_argument("--partitions", type=int, default=20, help="number of partitions (%(default)s)")
+    parser.add_argument("--compare", type=int, metavar="SEEDS", help="compare so many fits with those in memory")
     parser.set_defaults(run=run)
