@@ -28,3 +28,11 @@ def test_traffic_is_small_beside_the_data(monkeypatch):
     assert swaps.n_passes == model.n_iter_
     assert batch <= swaps.bytes_told / swaps.n_passes <= 3 * batch
     assert sum(each.bytes_returned for each in traffic.values()) < 0.1 * X.nbytes
+
+
+def test_the_comparison_with_fits_in_memory(capsys):
+    size = ["--rows", "2000", "--features", "3", "--clusters", "4", "--partitions", "3"]
+    assert main(["dask", *size, "--compare", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    # So few rows are gathered: the fits are the same.
+    assert [line.split("|")[-2].strip() for line in lines[-3:]] == ["+0.00%"] * 3
