@@ -36,7 +36,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
     demo = commands.add_parser("demo", help="cluster the digits that ship with scikit-learn, and show what was done")
     demo.add_argument("--n-clusters", type=int, default=10, metavar="K", help="number of medoids (default 10)")
-    demo.add_argument("--batch-size", type=int, metavar="M", help="number of batch points (default: automatic)")
+    # The automatic size, for so few rows, is all of them: that would show FasterPAM.
+    demo.add_argument("--batch-size", type=int, default=300, metavar="M", help="number of batch points (default 300)")
     demo.add_argument("--metric", default="manhattan", help="dissimilarity (default manhattan)")
     demo.add_argument("--n-jobs", type=int, default=-1, help="threads (default: all processors)")
     demo.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
@@ -51,7 +52,7 @@ def run_demo(arguments: argparse.Namespace) -> None:
     model = OneBatchPAM(
         arguments.n_clusters,
         metric=arguments.metric,
-        batch_size="auto" if arguments.batch_size is None else arguments.batch_size,
+        batch_size=arguments.batch_size,
         n_jobs=arguments.n_jobs,
         random_state=arguments.seed,
     )
