@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-STATUS, MEMORY = Path("/proc/self/status"), Path("/proc/meminfo")
+from onebatchpam._memory import available_bytes
+
+STATUS = Path("/proc/self/status")
 
 
 # Parameters of mallopt in glibc, and values: no mappings of their own for large blocks, no trimming, one arena.
@@ -69,13 +71,7 @@ def environment(variables: dict[str, str]) -> Iterator[None]:
 
 def touch_memory(n_bytes: int) -> None:
     """Use that much memory and free it; at most a quarter of what is available, since it may be kept."""
-    np.ones(min(n_bytes, available_bytes() // 4), dtype=np.uint8)
-
-
-def available_bytes() -> int:
-    """Return the memory that this machine has left."""
-    line = next(line for line in MEMORY.read_text().splitlines() if line.startswith("MemAvailable:"))
-    return int(line.split()[1]) * 1024
+    np.ones(min(n_bytes, (available_bytes() or 0) // 4), dtype=np.uint8)
 
 
 def resident_bytes() -> int:

@@ -17,6 +17,7 @@ from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
 from onebatchpam._start import build, starts_by_build
+from onebatchpam._tiles import each_tile
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import BlockScan
 
@@ -187,9 +188,7 @@ def sums_within(space: Space, members: NDArray[np.int64], n_jobs: int) -> NDArra
     weights = space.weights[members]
     columns = space.to_points(members, members)
     scan = BlockScan(len(members), n_jobs)
-    for rows in columns.tiles():
-        tile = np.empty((rows.stop - rows.start, len(members)), np.float32)
-        columns.fill(rows, tile)
+    for rows, tile in each_tile(columns):
         scan.see(tile, rows.start)
         _core.weighted_row_sums(tile, weights, sums[rows], n_jobs)
     return sums

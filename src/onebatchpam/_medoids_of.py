@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from onebatchpam._distances import Indices, Space, open_space
 from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Columns, fill_all, only_column
+from onebatchpam._tiles import Columns, each_tile, fill_all, only_column
 from onebatchpam._validation import check_integer, resolve_n_jobs
 
 # Points visited before the candidates are thinned out; each time four times as many.
@@ -203,9 +203,7 @@ def compare(space: Space, candidates: Indices, points: Indices, best: int) -> Co
     ranges = 2 * only_column(space.to_points(own, candidates)).astype(np.float64)
     sums, means, squares = (np.empty(len(candidates)) for _ in range(3))
     columns = space.to_points(points, candidates)
-    for rows in columns.tiles():
-        tile = np.empty((rows.stop - rows.start, columns.n_columns), columns.dtype)
-        columns.fill(rows, tile)
+    for rows, tile in each_tile(columns, columns.dtype):
         check_tile(tile, candidates[rows], points)
         sums[rows] = tile.sum(axis=1, dtype=np.float64)
         differences = tile - of_best

@@ -24,9 +24,9 @@ from onebatchpam._gower_parts import summarise
 from onebatchpam._metrics import Metric, MetricLike, Rows, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._refine import smallest_of_each
-from onebatchpam._tiles import PairError, fill_all, only_column
+from onebatchpam._tiles import PairError, each_tile, fill_all, only_column
 from onebatchpam._validation import check_distances
-from onebatchpam._weights import BlockScan, raise_for_bad_entry
+from onebatchpam._weights import BlockScan, check_tile
 
 
 @dataclass(frozen=True)
@@ -147,19 +147,14 @@ class BatchPoints:
         """Return the dissimilarities of these rows to the batch points from this one on, each tile until the next."""
         points = self.metric.check(_safe_indexing(self.rows, np.arange(first_point, len(self.numbers))), "X")
         columns = self.metric.to(points, rows, n_jobs)
-        memory = None  # for one tile after the other: fresh memory takes longer than to fill it
-        for some in columns.tiles():
-            if memory is None:
-                memory = np.empty((some.stop - some.start, columns.n_columns), np.float32)
-            tile = memory[: some.stop - some.start]
-            try:
-                columns.fill(some, tile)
-            except PairError as error:
-                row, column = numbers[error.row], self.numbers[first_point + error.column]
-                raise ValueError(error.describe(f"X[{row}]", f"X[{column}]")) from error.__cause__
-            if first_point == 0:
-                self._debias(tile, numbers[some])
-            yield some, tile
+        try:
+            for some, tile in each_tile(columns):
+                if first_point == 0:
+                    self._debias(tile, numbers[some])
+                yield some, tile
+        except PairError as error:
+            row, column = numbers[error.row], self.numbers[first_point + error.column]
+            raise ValueError(error.describe(f"X[{row}]", f"X[{column}]")) from error.__cause__
 
     def _debias(self, tile: NDArray[np.float32], numbers: Indices) -> None:
         _, i, j = np.intersect1d(numbers, self.numbers, assume_unique=True, return_indices=True)
@@ -175,12 +170,6 @@ class BatchPoints:
             check_tile(tile, some.start)
             block[some] = tile
         return block
-
-
-def check_tile(tile: NDArray[np.float32], first_row: int) -> None:
-    """Check that all entries are dissimilarities."""
-    if not _core.scan_rows(tile, np.empty(len(tile), np.int32), 1)[1]:
-        raise_for_bad_entry(tile, first_row, 0)
 
 
 @dataclass(frozen=True)
@@ -342,9 +331,7 @@ def best_members(
     for slot in np.intersect1d(slots, points.slots[points.slots >= n_fixed]):
         members, chosen = np.flatnonzero(slots == slot), np.flatnonzero(points.slots == slot)
         columns = metric.to(compared[chosen], rows[members], 1)
-        for some in columns.tiles():
-            tile = np.empty((some.stop - some.start, columns.n_columns), np.float32)
-            columns.fill(some, tile)
+        for some, tile in each_tile(columns):
             np.minimum(tile, points.second_distances[chosen], out=tile)
             sums = np.empty(len(tile))
             _core.weighted_row_sums(tile, points.weights[chosen], sums, 1)

@@ -15,13 +15,14 @@ from sklearn.utils import _safe_indexing
 from onebatchpam import _core
 from onebatchpam._block import WholeBlock
 from onebatchpam._distances import Indices
-from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Sample, check_tile, join
+from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Sample, join
 from onebatchpam._partitioned import GatheredRows, PartitionedRows, with_candidates
 from onebatchpam._progress import Stages
 from onebatchpam._refine import LEAST_PROGRESS, POINTS_PER_CLUSTER, Refinement, smallest_of_each
 from onebatchpam._result import Selection
 from onebatchpam._swap import SwapResult, search_swaps
 from onebatchpam._tiles import fill_all
+from onebatchpam._weights import check_tile
 
 
 @dataclass(frozen=True)

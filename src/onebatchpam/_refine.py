@@ -28,7 +28,7 @@ from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
 from onebatchpam._tiles import Columns, each_tile, fill_all
 from onebatchpam._validation import check_integer
-from onebatchpam._weights import raise_for_bad_entry
+from onebatchpam._weights import check_tile
 
 MAX_AUTOMATIC_ROUNDS = 10
 LEAST_PROGRESS = 2e-4  # another round is made while the last one lowered the objective by more than this fraction
@@ -206,8 +206,7 @@ class _ToManyPoints(Columns):
     def fill(self, rows: slice, out: NDArray[np.float32]) -> None:
         columns = self._space.to_medoids(self._candidates[rows], self._points)
         for points, tile in each_tile(columns):
-            if not _core.scan_rows(tile, np.empty(len(tile), np.int32), self._n_jobs)[1]:
-                raise_for_bad_entry(tile, points.start, rows.start)
+            check_tile(tile, points.start, rows.start, self._n_jobs)
             out[:, points] = tile.T
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._contract import MedoidEstimator
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Columns
+from onebatchpam._tiles import Columns, each_tile
 
 
 def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
@@ -52,9 +52,7 @@ def mean_silhouette(columns: Columns, stages: Stages) -> float:
         raise ValueError("the medoid silhouette compares two medoids, and there is only one: expected n_clusters >= 2")
     values = np.empty(columns.n_rows)
     with stages.stage("silhouette", total=columns.n_rows) as bar:
-        for rows in columns.tiles():
-            tile = np.empty((rows.stop - rows.start, columns.n_columns), columns.dtype)
-            columns.fill(rows, tile)
+        for rows, tile in each_tile(columns, columns.dtype):
             values[rows] = silhouettes(tile)
             bar.update(len(tile))
     return float(np.mean(values))

@@ -42,6 +42,12 @@ class BlockScan:
         self.distances[rows] = distances[rows - first_row]
 
 
+def check_tile(tile: NDArray[np.float32], first_row: int, first_column: int = 0, n_jobs: int = 1) -> None:
+    """Raise unless all entries of a part of the block are dissimilarities."""
+    if not _core.scan_rows(tile, np.empty(len(tile), dtype=np.int32), n_jobs)[1]:
+        raise_for_bad_entry(tile, first_row, first_column)
+
+
 def raise_for_bad_entry(tile: NDArray[np.float32], first_row: int, first_column: int) -> NoReturn:
     """Name the first entry that is no dissimilarity."""
     i, j = np.unravel_index(np.argmin((tile >= 0) & (tile < np.inf)), tile.shape)
