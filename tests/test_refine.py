@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import reference
-from onebatchpam import OneBatchPAM, _refine
-from onebatchpam._refine import best_by_cluster, smallest_of_each
+from onebatchpam import OneBatchPAM, _core, _refine
+from onebatchpam._refine import best_by_cluster, draw_judges, smallest_of_each
 from onebatchpam._sampling import VARIANTS, Batch
 
 # Enough rows and clusters that a batch of this size leaves something to refine.
@@ -131,8 +131,8 @@ def test_more_points_than_can_be_held_are_sampled(seed, weighted, monkeypatch):
     refined = model.fit(X, sample_weight=weights)
     assert refined.inertia_ < plain.inertia_
     assert {block.m for block in seen} == {1200}
-    # Of the candidates and of those among which they are found; and two assignments to check.
-    n_distances = len(seen) * (11 * 30 * 1200 + 1200 * _refine.POINTS_PER_CLUSTER) + 2 * len(X) * 30
+    # Of the candidates, and of the rows among which they are found to medoids and judges; and two assignments to check.
+    n_distances = len(seen) * (11 * 30 * 1200 + len(X) * (30 + _refine.POINTS_PER_CLUSTER)) + 2 * len(X) * 30
     assert refined.n_distances_ < plain.n_distances_ + n_distances
 
 
@@ -166,20 +166,14 @@ def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
     rows = X[:300]
     medoids = np.array([0, 100, 200])
     distances = reference.distance_block(rows[medoids], rows, "manhattan")
-    order = np.argsort(distances, axis=0, kind="stable")
-    second = np.sort(distances, axis=0)[1].astype(np.float32)
-    nearest = order[0].astype(np.int32)
+    state = _core.SwapSearch(3, np.arange(3), distances.astype(np.float32), np.ones(300), 0.0)
+    nearest, second = state.nearest, state.second_distances
     tried = np.zeros(300, dtype=bool)
     tried[medoids] = True
-    chosen = best_by_cluster(
-        VectorSpace(rows, resolve_metric("manhattan"), 1),
-        Batch.unweighted(np.arange(300)),
-        nearest,
-        second,
-        np.array([True, False, True]),
-        tried,
-        rng,
-    )
+    judges = draw_judges(Batch.unweighted(np.arange(300)), state, np.array([True, False, True]), rng)
+    space = VectorSpace(rows, resolve_metric("manhattan"), 1)
+    parts = [(np.arange(300)[part], nearest[part]) for part in (slice(0, 130), slice(130, 300))]
+    chosen = best_by_cluster(space, judges, parts, tried)
     assert 1 not in nearest[chosen]
     for slot in (0, 2):
         members = np.flatnonzero((nearest == slot) & ~tried)

@@ -1,10 +1,12 @@
 // The only file that knows Python: it checks shapes and types and releases the interpreter lock.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -69,12 +71,42 @@ BlockView view_of(const Block<const float>& block) {
 }
 
 template <class T, class Out>
-void fill(const PackedColumns& self, Matrix<T> rows, Block<Out> out, int n_threads) {
+void check_fill(const PackedColumns& self, const Matrix<T>& rows, const Block<Out>& out, int n_threads) {
     require(source_of<T>() == self.source(), "rows must be of the type of the packed points");
     require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
     require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
+}
+
+template <class T, class Out>
+void fill(const PackedColumns& self, Matrix<T> rows, Block<Out> out, int n_threads) {
+    check_fill(self, rows, out, n_threads);
     self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
+}
+
+template <class T>
+void fill_viewed(const PackedColumns& self, Matrix<T> rows, Block<float> out, Viewer& viewer) {
+    check_fill(self, rows, out, viewer.n_threads());
+    require(viewer.expects(out.shape(0), out.shape(1)), "out is not what the viewer expects");
+    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), viewer);
+}
+
+void see_all(Viewer& self, Block<const float> rows) {
+    require(rows.shape(1) > 0 && self.expects(rows.shape(0), rows.shape(1)), "rows are not what the viewer expects");
+    show(view_of(rows), self);
+}
+
+void init_scanner(RowScanner* self, ArrayOut<std::int32_t> nearest, ArrayOut<float> distances, int n_threads) {
+    require(nearest.shape(0) == distances.shape(0), "nearest and distances must be of the same length");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    new (self) RowScanner(nearest.shape(0), nearest.data(), distances.data(), n_threads);
+}
+
+void init_evaluator(SwapEvaluator* self, const SwapSearch& search, ArrayOut<double> gains, ArrayOut<std::int32_t> slots,
+                    int n_threads) {
+    require(gains.shape(0) == slots.shape(0), "gains and slots must be of the same length");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    new (self) SwapEvaluator(search, gains.shape(0), gains.data(), slots.data(), n_threads);
 }
 
 void init_gower(GowerColumns* self, Matrix<float> points, Array<float> weights) {
@@ -139,11 +171,13 @@ void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t>
     new (self) SwapSearch(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol, n_fixed);
 }
 
-void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_threads) {
+void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_threads,
+           std::optional<Array<double>> gains) {
     require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
     require(first + rows.shape(0) <= self.n_candidates(), "rows reach beyond the last candidate");
     require(n_threads >= 1, "n_threads must be at least 1");
-    self.sweep(view_of(rows), first, n_threads);
+    require(!gains || gains->shape(0) == rows.shape(0), "gains must have an entry for each row");
+    self.sweep(view_of(rows), first, n_threads, gains ? gains->data() : nullptr);
 }
 
 std::pair<std::size_t, std::vector<std::int64_t>> find_improving(SwapSearch& self, Block<const float> rows,
@@ -163,15 +197,6 @@ bool try_candidates(SwapSearch& self, const std::vector<std::int64_t>& candidate
                 "a candidate is out of range");
     const BlockView view = view_of(rows);
     return self.try_candidates(candidates, [&](std::size_t i) { return view.row(i); });
-}
-
-void best_swaps(const SwapSearch& self, Block<const float> rows, ArrayOut<double> gains, ArrayOut<std::int32_t> slots,
-                int n_threads) {
-    require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
-    require(gains.shape(0) == rows.shape(0) && slots.shape(0) == rows.shape(0),
-            "gains and slots must have an entry for each row");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    self.best_swaps(view_of(rows), gains.data(), slots.data(), n_threads);
 }
 
 // A property that shows a vector of the search, as it is at any time.
@@ -215,13 +240,6 @@ void expand(Array<std::int64_t> starts, Array<Column> columns, Array<float> valu
                 n_threads);
 }
 
-std::pair<float, bool> scan(Block<const float> block, ArrayOut<std::int32_t> nearest, int n_threads) {
-    require(block.shape(1) > 0 && nearest.shape(0) == block.shape(0), "nearest must have an entry for each row");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    const BlockScan found = scan_rows(view_of(block), nearest.data(), n_threads);
-    return {found.max, found.valid};
-}
-
 void row_sums(Block<const float> block, Array<double> weights, ArrayOut<double> sums, int n_threads) {
     require(weights.shape(0) == block.shape(1) && sums.shape(0) == block.shape(0),
             "weights must have an entry for each column, sums for each row");
@@ -262,6 +280,21 @@ NB_MODULE(_core, module) {
     module.attr("SWEEP_CHUNK") = SwapSearch::chunk_size;
     using release = nb::call_guard<nb::gil_scoped_release>;
 
+    nb::class_<Viewer>(module, "Viewer", "Looks at the rows of a block, best as soon as they are computed.")
+        .def("see", see_all, "rows"_a.noconvert(), release(), "Look at all rows, which are there already.");
+    nb::class_<SwapSearch> search(module, "SwapSearch", "Eager swap search over a block that is shown tile by tile.");
+
+    nb::class_<RowScanner, Viewer>(module, "RowScanner",
+                                   "Writes the first smallest column of each row, and its entry; checks all entries.")
+        .def("__init__", init_scanner, "nearest"_a.noconvert(), "distances"_a.noconvert(), "n_threads"_a,
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def_prop_ro("largest", &RowScanner::largest, "The largest entry.")
+        .def_prop_ro("valid", &RowScanner::valid, "Whether all entries are finite and not negative.");
+    nb::class_<SwapEvaluator, Viewer>(module, "SwapEvaluator",
+                                      "Writes what the best swap of each candidate would gain, and with which slot.")
+        .def("__init__", init_evaluator, "search"_a, "gains"_a.noconvert(), "slots"_a.noconvert(), "n_threads"_a,
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+
     nb::class_<PackedColumns>(module, "PackedColumns", "Points to which the dissimilarities of many rows are wanted.")
         .def("__init__", init_columns<float>, "points"_a.noconvert(), "metric"_a, "steps"_a = 0.0)
         .def("__init__", init_columns<double>, "points"_a.noconvert(), "metric"_a, "steps"_a = 0.0)
@@ -270,7 +303,10 @@ NB_MODULE(_core, module) {
         .def("fill", fill<double, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<double, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<std::uint8_t, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
-        .def("fill", fill<std::uint8_t, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
+        .def("fill", fill<std::uint8_t, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
+        .def("fill", fill_viewed<float>, "rows"_a.noconvert(), "out"_a.noconvert(), "viewer"_a, release())
+        .def("fill", fill_viewed<double>, "rows"_a.noconvert(), "out"_a.noconvert(), "viewer"_a, release())
+        .def("fill", fill_viewed<std::uint8_t>, "rows"_a.noconvert(), "out"_a.noconvert(), "viewer"_a, release());
 
     nb::class_<GowerColumns>(module, "GowerColumns",
                              "Points to which the Gower dissimilarities of many rows are wanted.")
@@ -290,14 +326,13 @@ NB_MODULE(_core, module) {
         .def("fill", fill_custom, "rows"_a.noconvert(), "columns"_a.noconvert(), "rows_first"_a, "out"_a.noconvert(),
              "n_threads"_a, release());
 
-    nb::class_<SwapSearch>(module, "SwapSearch", "Eager swap search over a block that is shown tile by tile.")
+    search
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),
              "weights"_a.noconvert(), "tol"_a, "n_fixed"_a = 0)
-        .def("sweep", sweep, "rows"_a.noconvert(), "first"_a, "n_threads"_a, release())
+        .def("sweep", sweep, "rows"_a.noconvert(), "first"_a, "n_threads"_a, "gains"_a.noconvert() = nb::none(),
+             release())
         .def("find_improving", find_improving, "rows"_a.noconvert(), "first"_a, "begin"_a, "n_threads"_a, release())
         .def("try_candidates", try_candidates, "candidates"_a, "rows"_a.noconvert(), release())
-        .def("best_swaps", best_swaps, "rows"_a.noconvert(), "gains"_a.noconvert(), "slots"_a.noconvert(),
-             "n_threads"_a, release())
         .def_prop_ro("converged", &SwapSearch::converged)
         .def_prop_ro("loss", &SwapSearch::loss)
         .def_prop_ro("medoids", [](const SwapSearch& self) { return self.medoids(); })
@@ -307,9 +342,6 @@ NB_MODULE(_core, module) {
         .def_prop_ro("nearest_distances", view_of_state<float, &SwapSearch::nearest_distances>)
         .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>);
 
-    module.def("scan_rows", scan, "block"_a.noconvert(), "nearest"_a.noconvert(), "n_threads"_a, release(),
-               "Write the first smallest column of each row; return the largest entry and whether all entries are "
-               "finite and not negative.");
     module.def("weighted_row_sums", row_sums, "block"_a.noconvert(), "weights"_a.noconvert(), "sums"_a.noconvert(),
                "n_threads"_a, release());
 

@@ -114,10 +114,33 @@ void PackedColumns::centre_columns(std::vector<unsigned char>& units) {
     std::memcpy(units.data(), centred.data(), units.size());
 }
 
+std::size_t PackedColumns::rows_per_tile() const {
+    const std::size_t row_bytes = packing_.n_units() * packing_.unit_bytes();
+    return std::clamp<std::size_t>(tile_bytes / (row_bytes + 1) / 12 * 12, 12, max_tile_rows);
+}
+
 template <class Out>
 void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, std::size_t out_stride, int n_threads) const {
+    fill_tiles(rows, n_rows, rows_per_tile(), out, out_stride, n_threads, [](std::size_t, std::size_t, int) {});
+}
+
+void PackedColumns::fill(const void* rows, std::size_t n_rows, float* out, std::size_t out_stride,
+                         Viewer& viewer) const {
+    // What was computed is to be in the cache still, beside the columns; if these are too large for it, they are
+    // better read for many rows at once.
+    std::size_t per_tile = rows_per_tile();
+    if (panels_.size() <= tile_bytes)
+        per_tile = std::clamp<std::size_t>(tile_bytes / (n_columns_ * sizeof(float)) / 12 * 12, 12, per_tile);
+    fill_tiles(rows, n_rows, per_tile, out, out_stride, viewer.n_threads(),
+               [&](std::size_t first, std::size_t count, int thread) {
+                   viewer.see({out + first * out_stride, count, n_columns_, out_stride}, first, thread);
+               });
+}
+
+template <class Out, class See>
+void PackedColumns::fill_tiles(const void* rows, std::size_t n_rows, std::size_t per_tile, Out* out,
+                               std::size_t out_stride, int n_threads, const See& see) const {
     const std::size_t units_bytes = packing_.n_units() * packing_.unit_bytes();
-    const std::size_t per_tile = std::clamp<std::size_t>(tile_bytes / (units_bytes + 1) / 12 * 12, 12, max_tile_rows);
     if (n_rows * n_columns_ * packing_.n_units() < min_work_for_threads) n_threads = 1;
     std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
     parallel_for(n_threads, tiles_of(n_rows, per_tile), [&](std::size_t index, int thread) {
@@ -135,6 +158,7 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, std::si
             kernels_->to_double(tile, out + first * out_stride, out_stride);
         else
             kernels_->to_float(tile, out + first * out_stride, out_stride);
+        see(first, count, thread);
     });
 }
 
@@ -168,30 +192,42 @@ template void PackedColumns::fill(const void*, std::size_t, float*, std::size_t,
 template void PackedColumns::fill(const void*, std::size_t, double*, std::size_t, int) const;
 
 namespace {
-constexpr std::size_t scan_tile_rows = 64;
+constexpr std::size_t shown_at_once = 32;
 }
 
-BlockScan scan_rows(const BlockView& block, std::int32_t* nearest, int n_threads) {
-    const Kernels& level = kernels();
-    const std::size_t n_tiles = tiles_of(block.n_rows, scan_tile_rows);
-    std::vector<BlockScan> scans(n_tiles, {0, true});
-    parallel_for(n_threads, n_tiles, [&](std::size_t tile, int) {
-        for (std::size_t i = tile * scan_tile_rows; i < std::min(block.n_rows, (tile + 1) * scan_tile_rows); ++i) {
-            const RowScan row = level.scan_row(block.row(i), block.n_columns);
-            nearest[i] = row.argmin;
-            scans[tile].max = std::max(scans[tile].max, row.max);
-            scans[tile].valid &= row.valid;
-        }
+void show(const BlockView& block, Viewer& viewer) {
+    parallel_for(viewer.n_threads(), tiles_of(block.n_rows, shown_at_once), [&](std::size_t tile, int thread) {
+        const std::size_t first = tile * shown_at_once, count = std::min(shown_at_once, block.n_rows - first);
+        viewer.see({block.row(first), count, block.n_columns, block.stride}, first, thread);
     });
-    BlockScan total{0, true};
-    for (const BlockScan& scan : scans) total = {std::max(total.max, scan.max), total.valid && scan.valid};
-    return total;
+}
+
+void RowScanner::see(const BlockView& rows, std::size_t first, int thread) {
+    const Kernels& level = kernels();
+    Found& found = found_[static_cast<std::size_t>(thread)];
+    for (std::size_t i = 0; i < rows.n_rows; ++i) {
+        const RowScan row = level.scan_row(rows.row(i), rows.n_columns);
+        nearest_[first + i] = row.argmin;
+        distances_[first + i] = row.min;
+        found.largest = std::max(found.largest, row.max);
+        found.valid &= row.valid;
+    }
+}
+
+float RowScanner::largest() const {
+    float largest = 0;
+    for (const Found& found : found_) largest = std::max(largest, found.largest);
+    return largest;
+}
+
+bool RowScanner::valid() const {
+    return std::all_of(found_.begin(), found_.end(), [](const Found& found) { return found.valid; });
 }
 
 void weighted_row_sums(const BlockView& block, const double* weights, double* sums, int n_threads) {
     const Kernels& level = kernels();
-    parallel_for(n_threads, tiles_of(block.n_rows, scan_tile_rows), [&](std::size_t tile, int) {
-        for (std::size_t i = tile * scan_tile_rows; i < std::min(block.n_rows, (tile + 1) * scan_tile_rows); ++i)
+    parallel_for(n_threads, tiles_of(block.n_rows, shown_at_once), [&](std::size_t tile, int) {
+        for (std::size_t i = tile * shown_at_once; i < std::min(block.n_rows, (tile + 1) * shown_at_once); ++i)
             sums[i] = level.weighted_sum(block.row(i), weights, block.n_columns);
     });
 }

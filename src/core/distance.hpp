@@ -11,6 +11,41 @@
 
 namespace obp {
 
+// Some rows and columns of a block of dissimilarities in which a new row begins every `stride` entries.
+struct BlockView {
+    const float* entries;
+    std::size_t n_rows, n_columns, stride;
+
+    const float* row(std::size_t i) const { return entries + i * stride; }
+};
+
+// Who looks at rows of a block as soon as they are computed, in the thread that did that: they are in its cache still.
+class Viewer {
+public:
+    static constexpr std::size_t any = 0;
+
+    // n_rows, n_columns  of the block
+    // n_threads          that many at most show rows at the same time
+    Viewer(std::size_t n_rows, std::size_t n_columns, int n_threads)
+        : n_rows_(n_rows), n_columns_(n_columns), n_threads_(n_threads) {}
+    virtual ~Viewer() = default;
+
+    // rows  IN  those from `first` on
+    virtual void see(const BlockView& rows, std::size_t first, int thread) = 0;
+
+    int n_threads() const { return n_threads_; }
+    bool expects(std::size_t n_rows, std::size_t n_columns) const {
+        return n_rows == n_rows_ && (n_columns_ == any || n_columns == n_columns_);
+    }
+
+private:
+    std::size_t n_rows_, n_columns_;
+    int n_threads_;
+};
+
+// Shows a viewer all rows of a block that is there already.
+void show(const BlockView& block, Viewer& viewer);
+
 class PackedColumns {
 public:
     // points  IN  n_columns x n_features of type `source`, row after row
@@ -22,6 +57,7 @@ public:
     // out   OUT  n_rows x n_columns, a new row every out_stride entries
     template <class Out>
     void fill(const void* rows, std::size_t n_rows, Out* out, std::size_t out_stride, int n_threads) const;
+    void fill(const void* rows, std::size_t n_rows, float* out, std::size_t out_stride, Viewer& viewer) const;
 
     Source source() const { return packing_.source(); }
     std::size_t n_columns() const { return n_columns_; }
@@ -41,6 +77,10 @@ private:
 
     Way choose_way(Metric metric) const;
     void centre_columns(std::vector<unsigned char>& units);
+    template <class Out, class See>
+    void fill_tiles(const void* rows, std::size_t n_rows, std::size_t per_tile, Out* out, std::size_t out_stride,
+                    int n_threads, const See& see) const;
+    std::size_t rows_per_tile() const;
     void prepare_products(Tile& tile, Scratch& scratch) const;
 
     Packing packing_;
@@ -60,21 +100,31 @@ private:
     std::vector<std::uint32_t> pair_squares_;  // n_columns
 };
 
-// Some rows and columns of a block of dissimilarities in which a new row begins every `stride` entries.
-struct BlockView {
-    const float* entries;
-    std::size_t n_rows, n_columns, stride;
+// Finds the nearest column of each row, and checks the entries.
+class RowScanner : public Viewer {
+public:
+    // nearest    OUT  for each row the column of its smallest entry, the first of equal ones
+    // distances  OUT  that entry
+    RowScanner(std::size_t n_rows, std::int32_t* nearest, float* distances, int n_threads)
+        : Viewer(n_rows, any, n_threads),
+          nearest_(nearest),
+          distances_(distances),
+          found_(static_cast<std::size_t>(n_threads)) {}
 
-    const float* row(std::size_t i) const { return entries + i * stride; }
+    void see(const BlockView& rows, std::size_t first, int thread) override;
+
+    float largest() const;
+    bool valid() const;  // every entry is finite and not negative
+
+private:
+    struct Found {
+        float largest = 0;
+        bool valid = true;
+    };
+    std::int32_t* nearest_;
+    float* distances_;
+    std::vector<Found> found_;  // by each thread
 };
-
-struct BlockScan {
-    float max;
-    bool valid;  // every entry is finite and not negative
-};
-
-// nearest  OUT  n_rows: for each row the column of its smallest entry, the first of equal ones
-BlockScan scan_rows(const BlockView& block, std::int32_t* nearest, int n_threads);
 
 // sums  OUT  n_rows: the weighted sum of each row of the block
 void weighted_row_sums(const BlockView& block, const double* weights, double* sums, int n_threads);

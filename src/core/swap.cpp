@@ -63,13 +63,22 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
     sum_up();
 }
 
-void SwapSearch::sweep(const BlockView& rows, std::size_t first, int n_threads) {
+void SwapSearch::sweep(const BlockView& rows, std::size_t first, int n_threads, const double* gains) {
+    const auto try_found = [&](const Improving& found) {
+        return try_candidates(found.candidates, [&](std::size_t i) {
+            return rows.row(static_cast<std::size_t>(found.candidates[i]) - first);
+        });
+    };
+    Improving found{0, {}};
+    if (gains) {
+        found = next_improving(gains, first, 0, rows.n_rows);
+        try_found(found);
+    }
+    if (found.end == rows.n_rows || converged()) return;
     Team team(n_threads);
-    for (std::size_t begin = 0; begin < rows.n_rows && !converged();) {
-        const Improving found = find_improving(rows, first, begin, team);
-        try_candidates(found.candidates,
-                       [&](std::size_t i) { return rows.row(static_cast<std::size_t>(found.candidates[i]) - first); });
-        begin = found.end;
+    while (found.end < rows.n_rows && !converged()) {
+        found = find_improving(rows, first, found.end, team);
+        try_found(found);
     }
 }
 
@@ -83,30 +92,34 @@ SwapSearch::Improving SwapSearch::find_improving(const BlockView& rows, std::siz
 // evaluated together, so that threads meet less often; what comes after a chunk that is returned is evaluated again.
 SwapSearch::Improving SwapSearch::find_improving(const BlockView& rows, std::size_t first, std::size_t begin,
                                                  Team& team) {
-    const std::size_t k = medoids_.size(), begins_in_chunk = first % chunk_size;
-    std::vector<double> gains(k * static_cast<std::size_t>(team.size()));
-    std::vector<Swap> swaps;
+    const std::size_t k = medoids_.size();
+    std::vector<double> scratch(k * static_cast<std::size_t>(team.size())), gains;
     Improving found{begin, {}};
-    const auto chunk_end = [&](std::size_t row) {
-        return std::min(rows.n_rows, (begins_in_chunk + row) / chunk_size * chunk_size + chunk_size - begins_in_chunk);
-    };
-    while (begin < rows.n_rows && found.candidates.empty() && !converged()) {
+    while (found.end < rows.n_rows && found.candidates.empty() && !converged()) {
+        begin = found.end;
         const std::size_t chunks_ahead = std::min(max_chunks_ahead, n_idle_ / (8 * chunk_size));
-        const std::size_t end = chunk_end(begin + chunks_ahead * chunk_size);
-        swaps.resize(end - begin);
-        team.run(tasks_of(swaps.size()), [&](std::size_t task, int thread) {
-            const std::size_t stop = std::min(swaps.size(), (task + 1) * candidates_per_task);
+        const std::size_t end = std::min(rows.n_rows, end_of_chunk(first + begin + chunks_ahead * chunk_size) - first);
+        gains.resize(end - begin);
+        team.run(tasks_of(gains.size()), [&](std::size_t task, int thread) {
+            const std::size_t stop = std::min(gains.size(), (task + 1) * candidates_per_task);
             for (std::size_t i = task * candidates_per_task; i < stop; ++i)
-                swaps[i] = evaluate(rows.row(begin + i), gains.data() + static_cast<std::size_t>(thread) * k);
+                gains[i] = evaluate(rows.row(begin + i), scratch.data() + static_cast<std::size_t>(thread) * k).gain;
         });
-        const Swap* swap = swaps.data();
-        while (begin < end && found.candidates.empty() && !converged()) {
-            found.end = chunk_end(begin);
-            n_idle_ += found.end - begin;
-            for (; begin < found.end; ++begin, ++swap)
-                if (improves(swap->gain) && !is_medoid_[first + begin])
-                    found.candidates.push_back(static_cast<std::int64_t>(first + begin));
-        }
+        found = next_improving(gains.data(), first, begin, end);
+    }
+    return found;
+}
+
+// gains  IN  of the rows from `begin` to `end`
+SwapSearch::Improving SwapSearch::next_improving(const double* gains, std::size_t first, std::size_t begin,
+                                                 std::size_t end) {
+    Improving found{begin, {}};
+    while (begin < end && found.candidates.empty() && !converged()) {
+        found.end = std::min(end, end_of_chunk(first + begin) - first);
+        n_idle_ += found.end - begin;
+        for (; begin < found.end; ++begin, ++gains)
+            if (improves(*gains) && !is_medoid_[first + begin])
+                found.candidates.push_back(static_cast<std::int64_t>(first + begin));
     }
     return found;
 }
@@ -127,26 +140,13 @@ bool SwapSearch::try_candidates(const std::vector<std::int64_t>& candidates,
     return changed;
 }
 
-void SwapSearch::best_swaps(const BlockView& rows, double* gains, std::int32_t* slots, int n_threads) const {
-    const std::size_t k = medoids_.size();
-    std::vector<double> scratch(k * static_cast<std::size_t>(n_threads));
-    parallel_for(n_threads, tasks_of(rows.n_rows), [&](std::size_t task, int thread) {
-        const std::size_t stop = std::min(rows.n_rows, (task + 1) * candidates_per_task);
-        for (std::size_t i = task * candidates_per_task; i < stop; ++i) {
-            const Swap swap = evaluate(rows.row(i), scratch.data() + thread * k);
-            gains[i] = swap.gain;
-            slots[i] = swap.slot;
-        }
-    });
-}
-
-Swap SwapSearch::evaluate(const float* row, double* gains) const {
+Swap SwapSearch::evaluate(const float* row, double* scratch) const {
     if (n_fixed_ == medoids_.size()) return {-std::numeric_limits<double>::infinity(), 0};
     if (medoids_.size() == 1)  // no second medoid to fall back to
         return {loss_ - kernels().weighted_sum(row, weights_.data(), m()), 0};
     const SwapView view{weights_.size(), medoids_.size(), d1_.data(),           d2_.data(),
                         near_.data(),    weights_.data(), removal_gains_.data()};
-    return kernels().evaluate_swap(view, row, gains);
+    return kernels().evaluate_swap(view, row, scratch);
 }
 
 void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float* row) {
@@ -182,6 +182,15 @@ void SwapSearch::sum_up() {
     }
     const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon() * largest_term;
     least_gain_ = std::max(tolerance_ * loss_, rounding);
+}
+
+void SwapEvaluator::see(const BlockView& rows, std::size_t first, int thread) {
+    for (std::size_t i = 0; i < rows.n_rows; ++i) {
+        const Swap swap =
+            search_.evaluate(rows.row(i), scratch_.data() + static_cast<std::size_t>(thread) * search_.k());
+        gains_[first + i] = swap.gain;
+        slots_[first + i] = swap.slot;
+    }
 }
 
 #ifdef OBP_CHECKED

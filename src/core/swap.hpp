@@ -2,6 +2,7 @@
 // the m columns. The search sees the block tile by tile; its own state is the k x m distances of the medoids.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,8 @@ public:
     // Tries the candidates first, first + 1, ..., whose rows of the block these are, and makes every improving swap at
     // once. They are looked at in chunks: all of a chunk in parallel against the state as it is, then the improving
     // ones again, in order, against the state as it has become. Returns early once the search has converged.
-    void sweep(const BlockView& rows, std::size_t first, int n_threads);
+    // gains  IN  what the best swap of each row would gain with the medoids as they are; nullptr if that is not known
+    void sweep(const BlockView& rows, std::size_t first, int n_threads, const double* gains = nullptr);
 
     // The two halves of a sweep, for who has not all entries of the rows: what is not below the distance of a point to
     // its second nearest medoid may be anything above.
@@ -47,10 +49,10 @@ public:
     bool try_candidates(const std::vector<std::int64_t>& candidates,
                         const std::function<const float*(std::size_t)>& row_of);
 
-    // What the best swap of each of these candidates would gain, and the slot whose medoid it would replace; minus
-    // infinity if all medoids are fixed. Changes nothing.
-    // gains, slots  OUT  an entry for each row
-    void best_swaps(const BlockView& rows, double* gains, std::int32_t* slots, int n_threads) const;
+    // The best swap of a candidate with the medoids as they are; its gain is minus infinity if all of them are fixed.
+    // row      IN  its row of the block
+    // scratch      k numbers
+    Swap evaluate(const float* row, double* scratch) const;
 
     // A full cycle of candidates has been seen without a swap.
     bool converged() const { return n_idle_ >= n_candidates_; }
@@ -66,9 +68,12 @@ public:
     std::size_t n_candidates() const { return n_candidates_; }
 
 private:
-    Swap evaluate(const float* row, double* gains) const;
     bool improves(double gain) const { return gain > least_gain_; }
     Improving find_improving(const BlockView& rows, std::size_t first, std::size_t begin, Team& team);
+    Improving next_improving(const double* gains, std::size_t first, std::size_t begin, std::size_t end);
+    std::size_t end_of_chunk(std::size_t candidate) const {
+        return std::min(n_candidates_, candidate / chunk_size * chunk_size + chunk_size);
+    }
     void make_swap(std::size_t slot, std::size_t candidate, const float* row);
     void find_nearest(std::size_t j);
     void insert_medoid(std::size_t j, std::int32_t slot, float distance);
@@ -86,6 +91,26 @@ private:
     std::size_t n_fixed_;
     double tolerance_, loss_ = 0, least_gain_ = 0;
     std::size_t n_swaps_ = 0, n_idle_ = 0;
+};
+
+// Evaluates the candidates whose rows it sees.
+class SwapEvaluator : public Viewer {
+public:
+    // gains, slots  OUT  of each row what its best swap would gain, and the slot whose medoid it would replace
+    SwapEvaluator(const SwapSearch& search, std::size_t n_rows, double* gains, std::int32_t* slots, int n_threads)
+        : Viewer(n_rows, search.m(), n_threads),
+          search_(search),
+          gains_(gains),
+          slots_(slots),
+          scratch_(static_cast<std::size_t>(n_threads) * search.k()) {}
+
+    void see(const BlockView& rows, std::size_t first, int thread) override;
+
+private:
+    const SwapSearch& search_;
+    double* gains_;
+    std::int32_t* slots_;
+    std::vector<double> scratch_;
 };
 
 }  // namespace obp

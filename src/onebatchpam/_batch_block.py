@@ -10,8 +10,7 @@ from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, extend_batch, round_sizes, sample_batch
 from onebatchpam._swap import bytes_to_search
-from onebatchpam._tiles import each_tile, fill_all
-from onebatchpam._weights import BlockScan
+from onebatchpam._weights import BlockScan, fill_scanned
 
 
 def sample_block(
@@ -47,15 +46,6 @@ def scan_columns(
     space: Space, batch: Batch, n_seen: int, entries: NDArray[np.float32] | None, scan: BlockScan, stages: Stages
 ) -> None:
     """Compute the columns of the batch points that are new, and keep them if there is room for them."""
-
-    def see(tile: NDArray[np.float32], first_row: int) -> None:
-        scan.see(tile, first_row, n_seen)
-
-    columns = space.to_points(batch.indices[n_seen:])
-    if entries is None:
-        with stages.stage("distances", total=space.n) as bar:
-            for rows, tile in each_tile(columns):
-                see(tile, rows.start)
-                bar.update(len(tile))
-    else:
-        fill_all(columns, entries[:, n_seen : len(batch.indices)], stages, "distances", see)
+    new = batch.indices[n_seen:]
+    out = None if entries is None else entries[:, n_seen : len(batch.indices)]
+    fill_scanned(space.to_points(new), out, scan, stages, n_seen)

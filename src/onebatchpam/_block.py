@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onebatchpam import _core, _tiles
 from onebatchpam._distances import Indices
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Columns, fill_all, tile_bounds
+from onebatchpam._tiles import Columns, Room, fill_all, tile_bounds
 
 # Where the entries are there already: a sweep of this many tiles takes a fraction of a second still.
 TILES_PER_SWEEP = 16
@@ -72,7 +72,7 @@ class Block(ABC):
         """Return for each candidate what its best swap would gain, and the slot whose medoid it would replace."""
         gains, slots = np.empty(self.n), np.empty(self.n, dtype=np.int32)
         for rows, tile in self.tiles(search, n_jobs):
-            search.best_swaps(tile, gains[rows], slots[rows], n_jobs)
+            _core.SwapEvaluator(search, gains[rows], slots[rows], n_jobs).see(tile)
         return gains, slots
 
     def weighted_sums(self, weights: NDArray[np.float64], n_jobs: int) -> NDArray[np.float64]:
@@ -119,7 +119,7 @@ class RecomputedBlock(Block):
         self._k, self._memory_limit = k, memory_limit
         self._replaced = _Replaced.none()
         super().__init__(self._columns.n_rows, self._columns.n_columns)
-        self._room = np.empty((0, self.m), np.float32)
+        self._room = Room(self.m)
 
     def rows(self, candidates: Indices) -> Entries:
         indices = self._numbers(candidates)
@@ -143,18 +143,35 @@ class RecomputedBlock(Block):
         for rows in self._columns.tiles():
             yield rows, self._compute(rows)
 
+    def sweep(self, search: _core.SwapSearch, n_jobs: int) -> Iterator[int]:
+        for rows in self._columns.tiles():
+            self._sweep_tile(rows, search, n_jobs)
+            yield rows.stop - rows.start
+            if search.converged:
+                return
+
+    def _sweep_tile(self, rows: slice, search: _core.SwapSearch, n_jobs: int) -> None:
+        tile, gains = self._evaluate(rows, search, n_jobs)
+        search.sweep(tile, rows.start, n_jobs, gains)
+
+    def _evaluate(self, rows: slice, search: _core.SwapSearch, n_jobs: int) -> tuple[Entries, NDArray[np.float64]]:
+        """Compute a tile, and what the best swap of each of its candidates would gain."""
+        tile = self._room.of(rows)
+        gains, slots = np.empty(len(tile)), np.empty(len(tile), dtype=np.int32)
+        self._columns.fill_viewed(rows, tile, _core.SwapEvaluator(search, gains, slots, n_jobs))
+        for place in self._replace_entries(rows, tile):
+            here = slice(place, place + 1)
+            _core.SwapEvaluator(search, gains[here], slots[here], 1).see(tile[here])
+        return tile, gains
+
     def _compute(self, rows: slice) -> Entries:
-        tile = self._room_for(rows)
+        tile = self._room.of(rows)
         self._columns.fill(rows, tile)
-        self._replaced.apply(self._numbers(np.arange(rows.start, rows.stop)), tile)
+        self._replace_entries(rows, tile)
         return tile
 
-    def _room_for(self, rows: slice) -> Entries:
-        """Return where the last tile was: that is in the cache."""
-        n_rows = rows.stop - rows.start
-        if n_rows > len(self._room):
-            self._room = np.empty((n_rows, self.m), np.float32)
-        return self._room[:n_rows]
+    def _replace_entries(self, rows: slice, tile: Entries) -> Indices:
+        return self._replaced.apply(self._numbers(np.arange(rows.start, rows.stop)), tile)
 
     def _numbers(self, candidates: Indices) -> Indices:
         """Return which rows of the space these candidates are."""
@@ -174,21 +191,27 @@ class ReducedBlock(RecomputedBlock):
     def __init__(self, *source: Any) -> None:
         super().__init__(*source)
         self._kept: dict[int, _ReducedTile] = {}
+        self._thresholds = _Thresholds()
 
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
         for rows in self._columns.tiles():
-            yield rows, self._compute(rows) if search is None else self._tile(rows, search, n_jobs)[0]
+            kept = None if search is None else self._usable(rows, search)
+            if kept is not None and search is not None:
+                yield rows, self._expand(rows, kept, search, n_jobs)[0]
+                continue
+            tile = self._compute(rows)
+            if search is not None:
+                self._keep(rows, tile, search, n_jobs)
+            yield rows, tile
 
-    def sweep(self, search: _core.SwapSearch, n_jobs: int) -> Iterator[int]:
-        for rows in self._columns.tiles():
-            tile, thresholds = self._tile(rows, search, n_jobs)
-            if thresholds is None:
-                search.sweep(tile, rows.start, n_jobs)
-            else:
-                self._sweep_reduced(rows, tile, thresholds, search, n_jobs)
-            yield len(tile)
-            if search.converged:
-                return
+    def _sweep_tile(self, rows: slice, search: _core.SwapSearch, n_jobs: int) -> None:
+        kept = self._usable(rows, search)
+        if kept is not None:
+            self._sweep_reduced(rows, *self._expand(rows, kept, search, n_jobs), search, n_jobs)
+            return
+        tile, gains = self._evaluate(rows, search, n_jobs)
+        self._keep(rows, tile, search, n_jobs)
+        search.sweep(tile, rows.start, n_jobs, gains)
 
     def _sweep_reduced(
         self, rows: slice, tile: Entries, thresholds: Entries, search: _core.SwapSearch, n_jobs: int
@@ -201,31 +224,33 @@ class ReducedBlock(RecomputedBlock):
                 self._compute_columns(slice(rows.start + done, rows.stop), outgrown, tile[done:])
                 thresholds[outgrown] = np.inf
 
-    def _tile(self, rows: slice, search: _core.SwapSearch, n_jobs: int) -> tuple[Entries, Entries | None]:
-        """Return a tile for this search, and the thresholds below which its entries are right; None if all are."""
-        kept = self._kept.pop(rows.start, None)
-        if kept is not None:
-            outgrown = np.flatnonzero(search.second_distances > kept.thresholds)
-            if len(outgrown) <= MOST_OUTGROWN * self.m:
-                self._kept[rows.start] = kept
-                tile = kept.expand(self._room_for(rows), n_jobs)
-                self._compute_columns(rows, outgrown, tile)
-                thresholds = kept.thresholds.copy()
-                thresholds[outgrown] = np.inf
-                return tile, thresholds
-            self.n_bytes -= kept.n_bytes
-        tile = self._compute(rows)
-        kept = _ReducedTile.of(tile, self._thresholds(search), self._memory_limit - self.n_bytes, n_jobs)
+    def _usable(self, rows: slice, search: _core.SwapSearch) -> _ReducedTile | None:
+        """Return what is kept of a tile; forget it if most of that does not serve this search."""
+        kept = self._kept.get(rows.start)
+        if kept is not None and np.mean(search.second_distances > kept.thresholds) > MOST_OUTGROWN:
+            self.n_bytes -= self._kept.pop(rows.start).n_bytes
+            return None
+        return kept
+
+    def _expand(
+        self, rows: slice, kept: _ReducedTile, search: _core.SwapSearch, n_jobs: int
+    ) -> tuple[Entries, Entries]:
+        """Return a tile for this search, and the thresholds below which its entries are right."""
+        tile = kept.expand(self._room.of(rows), n_jobs)
+        outgrown = np.flatnonzero(search.second_distances > kept.thresholds)
+        self._compute_columns(rows, outgrown, tile)
+        thresholds = kept.thresholds.copy()
+        thresholds[outgrown] = np.inf
+        return tile, thresholds
+
+    def _keep(self, rows: slice, tile: Entries, search: _core.SwapSearch, n_jobs: int) -> None:
+        """Reduce a tile to what this search may look at, if there is room for that."""
+        rank = max(LEAST_RANK, affordable_rank(self.n, self.m, search.medoid_distances.shape[1], self._memory_limit))
+        thresholds = self._thresholds.of(search, rank)
+        kept = _ReducedTile.of(tile, thresholds, self._memory_limit - self.n_bytes, n_jobs)
         if kept is not None:
             self._kept[rows.start] = kept
             self.n_bytes += kept.n_bytes
-        return tile, None
-
-    def _thresholds(self, search: _core.SwapSearch) -> Entries:
-        distances = search.medoid_distances
-        k = distances.shape[1]
-        rank = min(k, max(LEAST_RANK, affordable_rank(self.n, self.m, k, self._memory_limit))) - 1
-        return np.partition(distances, rank, axis=1)[:, rank].copy()
 
     def _compute_columns(self, rows: slice, columns: Indices, tile: Entries) -> None:
         """Write all entries of some columns of a tile."""
@@ -234,7 +259,24 @@ class ReducedBlock(RecomputedBlock):
         entries = np.empty((len(tile), len(columns)), np.float32)
         self._compare(self._points[columns], self._candidates).fill(rows, entries)
         tile[:, columns] = entries
-        self._replaced.apply(self._numbers(np.arange(rows.start, rows.stop)), tile)
+        self._replace_entries(rows, tile)
+
+
+class _Thresholds:
+    """For each column the distance to its medoid of some rank, which is the same until the medoids change."""
+
+    def __init__(self) -> None:
+        self._of: tuple[_core.SwapSearch, int] | None = None
+        self._thresholds = np.empty(0, np.float32)
+
+    def of(self, search: _core.SwapSearch, rank: int) -> Entries:
+        """Return them for the medoids as they are."""
+        if self._of != (search, search.n_swaps):
+            distances = search.medoid_distances
+            place = min(rank, distances.shape[1]) - 1
+            self._thresholds = np.partition(distances, place, axis=1)[:, place].copy()
+            self._of = search, search.n_swaps
+        return self._thresholds
 
 
 @dataclass(frozen=True)
@@ -308,10 +350,11 @@ class _Replaced:
         order = np.argsort(rows)
         return cls(rows[order], columns[order], values[order])
 
-    def apply(self, rows: Indices, tile: Entries) -> None:
-        """Replace entries in a tile of these rows."""
+    def apply(self, rows: Indices, tile: Entries) -> Indices:
+        """Replace entries in a tile of these rows; return in which of its rows."""
         if len(self._rows) == 0:
-            return
+            return self._rows
         places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
         found = np.flatnonzero(self._rows[places] == rows)
         tile[found, self._columns[places[found]]] = self._values[places[found]]
+        return found

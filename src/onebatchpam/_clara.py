@@ -19,9 +19,8 @@ from onebatchpam._result import Selection
 from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._start import search_from, starts_by_build
 from onebatchpam._swap import SwapResult
-from onebatchpam._tiles import fill_all
 from onebatchpam._validation import check_integer, check_not_negative
-from onebatchpam._weights import BlockScan
+from onebatchpam._weights import BlockScan, fill_scanned
 
 
 @dataclass(frozen=True)
@@ -190,5 +189,5 @@ def draw_sample(space: Space, size: int, best: _Best | None, rng: np.random.Rand
 def sample_block(space: Space, sample: NDArray[np.int64], n_jobs: int, stages: Stages) -> NDArray[np.float32]:
     """Return the dissimilarities of all pairs in a sample."""
     block = np.empty((len(sample), len(sample)), np.float32)
-    scan = BlockScan(len(sample), n_jobs)
-    return fill_all(space.to_points(sample, sample), block, stages, "distances", see=scan.see)
+    fill_scanned(space.to_points(sample, sample), block, BlockScan(len(sample), n_jobs), stages)
+    return block

@@ -1,5 +1,5 @@
 # Written by `python tests/test_codebase.py`.
-# ruff: noqa: C408, E501
+# ruff: noqa: C408
 """Native kernels of onebatchpam."""
 
 from collections.abc import Sequence
@@ -10,6 +10,101 @@ from numpy.typing import NDArray
 from typing_extensions import CapsuleType
 
 SWEEP_CHUNK: int = 256
+
+class Viewer:
+    """Looks at the rows of a block, best as soon as they are computed."""
+
+    def see(
+        self, rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)]
+    ) -> None:
+        """Look at all rows, which are there already."""
+
+class SwapSearch:
+    """Eager swap search over a block that is shown tile by tile."""
+
+    def __init__(
+        self,
+        n_candidates: int,
+        medoids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        medoid_rows: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        tol: float,
+        n_fixed: int = 0,
+    ) -> None: ...
+    def sweep(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+        first: int,
+        n_threads: int,
+        gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+    ) -> None: ...
+    def find_improving(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+        first: int,
+        begin: int,
+        n_threads: int,
+    ) -> tuple[int, list[int]]: ...
+    def try_candidates(
+        self,
+        candidates: Sequence[int],
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    ) -> bool: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def medoids(self) -> list[int]: ...
+    @property
+    def n_swaps(self) -> int: ...
+    @property
+    def medoid_distances(
+        self,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", writable=False)]: ...
+    @property
+    def nearest(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", writable=False)]: ...
+    @property
+    def nearest_distances(
+        self,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]: ...
+    @property
+    def second_distances(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]: ...
+
+class RowScanner(Viewer):
+    """
+    Writes the first smallest column of each row, and its entry; checks all entries.
+    """
+
+    def __init__(
+        self,
+        nearest: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    @property
+    def largest(self) -> float:
+        """The largest entry."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether all entries are finite and not negative."""
+
+class SwapEvaluator(Viewer):
+    """
+    Writes what the best swap of each candidate would gain, and with which slot.
+    """
+
+    def __init__(
+        self,
+        search: SwapSearch,
+        gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
 
 class PackedColumns:
     """Points to which the dissimilarities of many rows are wanted."""
@@ -70,6 +165,27 @@ class PackedColumns:
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
         n_threads: int,
     ) -> None: ...
+    @overload
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        viewer: Viewer,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        viewer: Viewer,
+    ) -> None: ...
+    @overload
+    def fill(
+        self,
+        rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        viewer: Viewer,
+    ) -> None: ...
 
 class GowerColumns:
     """Points to which the Gower dissimilarities of many rows are wanted."""
@@ -128,75 +244,6 @@ class CustomMetric:
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
         n_threads: int,
     ) -> None: ...
-
-class SwapSearch:
-    """Eager swap search over a block that is shown tile by tile."""
-
-    def __init__(
-        self,
-        n_candidates: int,
-        medoids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        medoid_rows: Annotated[
-            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        tol: float,
-        n_fixed: int = 0,
-    ) -> None: ...
-    def sweep(
-        self,
-        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-        first: int,
-        n_threads: int,
-    ) -> None: ...
-    def find_improving(
-        self,
-        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-        first: int,
-        begin: int,
-        n_threads: int,
-    ) -> tuple[int, list[int]]: ...
-    def try_candidates(
-        self,
-        candidates: Sequence[int],
-        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-    ) -> bool: ...
-    def best_swaps(
-        self,
-        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-        gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-        n_threads: int,
-    ) -> None: ...
-    @property
-    def converged(self) -> bool: ...
-    @property
-    def loss(self) -> float: ...
-    @property
-    def medoids(self) -> list[int]: ...
-    @property
-    def n_swaps(self) -> int: ...
-    @property
-    def medoid_distances(
-        self,
-    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", writable=False)]: ...
-    @property
-    def nearest(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", writable=False)]: ...
-    @property
-    def nearest_distances(
-        self,
-    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]: ...
-    @property
-    def second_distances(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]: ...
-
-def scan_rows(
-    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-    nearest: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-    n_threads: int,
-) -> tuple[float, bool]:
-    """
-    Write the first smallest column of each row; return the largest entry and whether all entries are finite and not negative.
-    """
 
 def weighted_row_sums(
     block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],

@@ -6,14 +6,15 @@ The order of arguments is candidate first, point second: entry (i, j) of the blo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from onebatchpam import _tiles
+from onebatchpam import _core, _tiles
 from onebatchpam._metrics import Metric, MetricLike, Rows, compute_dtype, output_dtype, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._sources import in_memory
@@ -164,8 +165,17 @@ class _CountedColumns(Columns):
         self._row_numbers, self._column_numbers = row_numbers, column_numbers
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        try:
+        with self._counting(out):
             self._columns.fill(rows, out)
+
+    def fill_viewed(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer) -> None:
+        with self._counting(out):
+            self._columns.fill_viewed(rows, out, viewer)
+
+    @contextmanager
+    def _counting(self, out: NDArray[Any]) -> Iterator[None]:
+        try:
+            yield
         except PairError as error:
             if self._column_numbers is None:
                 raise  # points that are no rows have no number
@@ -185,9 +195,18 @@ class _ChosenRows(Columns):
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
         try:
-            self._compare(self._X[self._indices[rows]]).fill(slice(0, len(out)), out)
+            self._chosen(rows).fill(slice(0, len(out)), out)
         except PairError as error:
             raise error.moved(rows.start) from error.__cause__
+
+    def fill_viewed(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer) -> None:
+        try:
+            self._chosen(rows).fill_viewed(slice(0, len(out)), out, viewer)
+        except PairError as error:
+            raise error.moved(rows.start) from error.__cause__
+
+    def _chosen(self, rows: slice) -> Columns:
+        return self._compare(self._X[self._indices[rows]])
 
 
 class VectorSpace(WholeSpace):

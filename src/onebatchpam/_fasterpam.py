@@ -16,9 +16,9 @@ from onebatchpam._metrics import MetricLike
 from onebatchpam._progress import Stages
 from onebatchpam._result import Selection
 from onebatchpam._start import choose_start, search_from
-from onebatchpam._tiles import fill_all, tile_bounds
+from onebatchpam._tiles import tile_bounds
 from onebatchpam._validation import check_integer, check_not_negative
-from onebatchpam._weights import BlockScan
+from onebatchpam._weights import BlockScan, fill_scanned
 
 
 class FasterPAM(WeightedMedoidEstimator):
@@ -148,7 +148,8 @@ def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float3
         return space.matrix
     require_memory(space.n)
     block = np.empty((space.n, space.n), np.float32)
-    return fill_all(space.to_points(np.arange(space.n)), block, stages, "distances", see=scan.see)
+    fill_scanned(space.to_points(np.arange(space.n)), block, scan, stages)
+    return block
 
 
 def require_memory(n: int) -> None:

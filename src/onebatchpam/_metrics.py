@@ -147,8 +147,14 @@ class _NativeColumns(Columns):
         self._n_jobs = n_jobs
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
+        self._packed.fill(self._converted(rows), out, self._n_jobs)
+
+    def fill_viewed(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer) -> None:
+        self._packed.fill(self._converted(rows), out, viewer)
+
+    def _converted(self, rows: slice) -> NDArray[Any]:
         # Only this tile is converted when X is of another type or memory order.
-        self._packed.fill(np.ascontiguousarray(self._X[rows], dtype=self._row_dtype), out, self._n_jobs)
+        return np.ascontiguousarray(self._X[rows], dtype=self._row_dtype)
 
 
 @dataclass(frozen=True)

@@ -294,7 +294,7 @@ def best_swaps(partition: Partition, batch: BatchPoints, medoids: Sample, n_fixe
     gains, slots = np.empty(partition.n), np.empty(partition.n, np.int32)
     numbers = partition.first + np.arange(partition.n)
     for some, tile in batch.tiles(partition.rows(batch.metric), numbers, 1):
-        search.best_swaps(tile, gains[some], slots[some], 1)
+        _core.SwapEvaluator(search, gains[some], slots[some], 1).see(tile)
     gains[partition.weights == 0] = -np.inf
     gains[partition.places_of(medoids.numbers)] = -np.inf
     possible = np.flatnonzero(gains > -np.inf)

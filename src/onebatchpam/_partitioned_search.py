@@ -151,7 +151,7 @@ class PartitionedSearch:
         rows = space.metric.check(candidates.rows, "X")
         columns = space.metric.to_medoids(rows, space.X, self._data.n_jobs)
         block = np.empty((columns.n_rows, columns.n_columns), np.float32)
-        fill_all(columns, block, Stages(), "refinement", check_tile)
+        check_tile(fill_all(columns, block, Stages(), "refinement"))
         self._data.n_distances += block.size
         return np.ascontiguousarray(block.T)
 

@@ -11,7 +11,7 @@ finds the row in the middle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from onebatchpam import _core, _tiles
-from onebatchpam._assign import Assignment, assign, spread_duplicates
+from onebatchpam._assign import Assignment, assign, nearest_medoids, spread_duplicates
 from onebatchpam._block import Block, WholeBlock, open_block
 from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import Columns, each_tile, fill_all
+from onebatchpam._tiles import Columns, each_tile, fill_all, tile_bounds
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import check_tile
 
@@ -39,6 +39,9 @@ POINTS_PER_CLUSTER = 100  # with which the candidates of a cluster are compared
 # Dissimilarities that a round looks at, of candidates and medoids to the points that confirm them. Where all points
 # would be more, a sample stands for them.
 MOST_ENTRIES = 2**26
+# Rows that are labelled, and compared within their clusters, at once: so few, and of so many entries, that little is
+# held besides the data, and enough that each cluster has a number of them.
+PART_ROWS, PART_ENTRIES = 2**17, 2**22
 
 
 def resolve_rounds(refine: Any) -> int:
@@ -63,7 +66,8 @@ class Refinement:
     """A batch search, with what it takes to confirm its candidates.
 
     All points confirm unless that would be more dissimilarities than the block itself, or than `MOST_ENTRIES`. Then a
-    fresh sample of points does, and only what is in it can become a candidate.
+    fresh sample of points does. Of the batch's candidates, only what is in it is looked at; those of the clusters still
+    come from all rows.
     """
 
     def __init__(
@@ -94,7 +98,7 @@ class Refinement:
         self, medoids: Indices, points: Batch, max_rounds: int, max_iter: int, tol: float, bar: tqdm
     ) -> Refined:
         k, n_points = len(medoids), len(points.indices)
-        tried, is_open = np.zeros(n_points, dtype=bool), np.arange(k) >= self._n_fixed
+        tried, is_open = np.zeros(self._space.n, dtype=bool), np.arange(k) >= self._n_fixed
         screen = self._block if n_points == self._space.n else self._block.subset(points.indices)
         open_block = self._block_opener(k, points.indices)
         rows = np.empty((k, n_points), np.float32)
@@ -178,18 +182,28 @@ class Refinement:
         state: _core.SwapSearch,
         tried: NDArray[np.bool_],
     ) -> Indices:
-        """Return untried points as candidates, some for each open medoid, and mark them as tried."""
-        tried[np.isin(points.indices, medoids)] = True
+        """Return untried rows as candidates, some for each open medoid, and mark them as tried."""
+        tried[medoids] = True
         search = _core.SwapSearch(
             len(medoids), np.arange(len(medoids)), self._block.rows(medoids), self._weights, 0.0, self._n_fixed
         )
-        by_batch = best_by_batch(screen, search, is_open, tried, self._n_jobs)
+        by_batch = points.indices[best_by_batch(screen, search, is_open, tried[points.indices], self._n_jobs)]
         tried[by_batch] = True
-        by_cluster = best_by_cluster(
-            self._space, points, state.nearest, state.second_distances, is_open, tried, self._rng
-        )
+        judges = draw_judges(points, state, is_open, self._rng)
+        by_cluster = best_by_cluster(self._space, judges, self._labelled_rows(medoids, state), tried)
         tried[by_cluster] = True
-        return points.indices[np.concatenate([by_batch, by_cluster])]
+        return np.concatenate([by_batch, by_cluster])
+
+    def _labelled_rows(self, medoids: Indices, state: _core.SwapSearch) -> Iterator[tuple[Indices, NDArray[Any]]]:
+        """Return all rows with their nearest medoids, in parts that are read once."""
+        space = self._space
+        nearest = state.nearest
+        if len(nearest) == space.n:
+            yield np.arange(space.n), nearest
+            return
+        for part in tile_bounds(space.n, min(PART_ROWS, PART_ENTRIES // space.row_size)):
+            rows = np.arange(part.start, part.stop)
+            yield rows, nearest_medoids(space.to_medoids(medoids, rows), space.weights[part], Stages()).labels
 
 
 class _ToManyPoints(Columns):
@@ -230,43 +244,66 @@ def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int
     return order[np.arange(len(order)) - starts < count]
 
 
+@dataclass(frozen=True)
+class Judges:
+    """Some points of a cluster, by which its members are compared."""
+
+    points: Batch
+    second_distances: NDArray[np.float32]  # to the medoid that is left if that of the cluster goes
+
+
+def draw_judges(
+    points: Batch, state: _core.SwapSearch, is_open: NDArray[np.bool_], rng: np.random.RandomState
+) -> dict[int, Judges]:
+    """Draw some of the points of each open cluster; the state is that of a search whose columns they are."""
+    judges, second_distances = {}, state.second_distances
+    for slot, cluster in clusters_of(state.nearest):
+        if is_open[slot]:
+            drawn = sample_by_weight(points.weights[cluster], min(len(cluster), POINTS_PER_CLUSTER), rng)
+            chosen = cluster[drawn.indices]
+            judges[slot] = Judges(Batch(points.indices[chosen], drawn.weights), second_distances[chosen])
+    return judges
+
+
 def best_by_cluster(
     space: Space,
-    points: Batch,
-    nearest: NDArray[np.int32],
-    second_distances: NDArray[np.float32],
-    is_open: NDArray[np.bool_],
+    judges: dict[int, Judges],
+    labelled_rows: Iterable[tuple[Indices, NDArray[Any]]],
     tried: NDArray[np.bool_],
-    rng: np.random.RandomState,
 ) -> Indices:
-    """Return which untried points a sample of their cluster would have for a medoid, some for each open cluster.
+    """Return which untried rows the judges of their cluster would have for a medoid, some for each of these clusters.
 
-    A member's loss is the sum over the sample of the distance to it, or to the second nearest medoid if that is less.
+    A member's loss is the sum over the judges of the distance to it, or to the second nearest medoid if that is less.
     """
-    order = np.argsort(nearest, kind="stable")
-    chosen = [np.empty(0, dtype=np.int64)]
-    for cluster in np.split(order, np.flatnonzero(np.diff(nearest[order])) + 1):
-        if not is_open[nearest[cluster[0]]]:
-            continue
-        drawn = sample_by_weight(points.weights[cluster], min(len(cluster), POINTS_PER_CLUSTER), rng)
-        sample = cluster[drawn.indices]
-        members = cluster[~tried[cluster]]
-        if len(members):
-            of_sample = Batch(points.indices[sample], drawn.weights)
-            losses = mean_losses(space, points.indices[members], of_sample, second_distances[sample])
-            chosen.append(members[np.argsort(losses, kind="stable")[:CANDIDATES_BY_CLUSTER]])
-    return np.concatenate(chosen)
+    chosen, slots, losses = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    for rows, labels in labelled_rows:
+        for slot, cluster in clusters_of(labels):
+            members = rows[cluster]
+            members = members[~tried[members]]
+            if slot in judges and len(members):
+                found = mean_losses(space, members, judges[slot])
+                best = np.argsort(found, kind="stable")[:CANDIDATES_BY_CLUSTER]
+                chosen.append(members[best])
+                slots.append(np.full(len(best), slot))
+                losses.append(found[best])
+    best = smallest_of_each(np.concatenate(slots), np.concatenate(losses), CANDIDATES_BY_CLUSTER)
+    return np.concatenate(chosen)[best]
 
 
-def mean_losses(
-    space: Space, members: Indices, sample: Batch, second_distances: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Return the mean loss of each member over the other points of the sample; the distance to itself tells nothing."""
-    columns = space.to_points(sample.indices, members)
+def clusters_of(labels: NDArray[Any]) -> Iterator[tuple[int, Indices]]:
+    """Return each label that occurs, and where."""
+    order = np.argsort(labels, kind="stable")
+    for cluster in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        yield int(labels[cluster[0]]), cluster
+
+
+def mean_losses(space: Space, members: Indices, judges: Judges) -> NDArray[np.float64]:
+    """Return the mean loss of each member over the judges but itself: the distance to itself tells nothing."""
+    points, weights = judges.points.indices, judges.points.weights
     losses = np.empty(len(members))
-    for rows, tile in each_tile(columns):
-        _core.weighted_row_sums(np.minimum(tile, second_distances, out=tile), sample.weights, losses[rows], 1)
-    places = np.minimum(np.searchsorted(sample.indices, members), len(sample.indices) - 1)
-    own_weights = np.where(sample.indices[places] == members, sample.weights[places], 0)
-    other_weights = sample.weights.sum() - own_weights
+    for rows, tile in each_tile(space.to_points(points, members)):
+        _core.weighted_row_sums(np.minimum(tile, judges.second_distances, out=tile), weights, losses[rows], 1)
+    places = np.minimum(np.searchsorted(points, members), len(points) - 1)
+    own_weights = np.where(points[places] == members, weights[places], 0)
+    other_weights = weights.sum() - own_weights
     return np.divide(losses, other_weights, out=losses, where=other_weights > 0)

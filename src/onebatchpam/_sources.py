@@ -61,8 +61,8 @@ class ArraySource(Source):
             self.neighbours = max(1, READ_BYTES // row_bytes)
         window = -(-READ_BYTES // (self.neighbours * row_bytes)) * self.neighbours
         self.edges = np.append(np.arange(0, self.shape[0], window), self.shape[0])
-        # What the system has read of a mapped file it keeps itself.
-        self.kept_bytes = 0 if isinstance(array, np.memmap) else KEPT_BYTES
+        # What the system has read of a mapped file it keeps itself, but to collect rows from it takes time.
+        self.kept_bytes = KEPT_BYTES // 4 if isinstance(array, np.memmap) else KEPT_BYTES
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         return np.array(self._array[start:stop], order="C", subok=False)
@@ -213,13 +213,18 @@ class StoredRows:
     def _gather(self, indices: Indices) -> NDArray[Any]:
         rows, places = np.unique(indices, return_inverse=True)
         most_rows = 0 if self._keeps_all else self._source.kept_bytes // (self.shape[1] * self.dtype.itemsize)
-        if not 0 < len(rows) <= most_rows or are_dense(rows):
+        if not 0 < len(rows) <= most_rows or are_dense(rows) or self._are_here(rows):
             return self._collect(rows)[places]
-        # Candidates and samples are asked for again and again; what is dense is part of a pass.
+        # Candidates and samples are asked for again and again; what is dense, or here already, is part of a pass.
         if len(self._known_rows) + len(rows) > most_rows:
             self._known_rows, self._known = self._known_rows[:0], self._no_rows()
-        self._remember(np.setdiff1d(rows, self._known_rows, assume_unique=True))
+        unknown = rows[~are_among(rows, self._known_rows)]
+        if len(unknown):
+            self._remember(unknown)
         return self._known[np.searchsorted(self._known_rows, rows)[places]]
+
+    def _are_here(self, rows: Indices) -> bool:
+        return all(number in self._windows for number in np.unique(self._window_of(rows)))
 
     def _remember(self, rows: Indices) -> None:
         known = np.concatenate([self._known_rows, rows])
@@ -288,6 +293,13 @@ class StoredRows:
                 f"{self._name}[{start + row}, {column}] is {rows[row, column]}: expected finite numbers"
                 f"{' or NaN' if self._allow_nan else ''}"
             )
+
+
+def are_among(rows: Indices, others: Indices) -> NDArray[np.bool_]:
+    """Say which rows are among others; both are in order."""
+    if len(others) == 0:
+        return np.zeros(len(rows), dtype=bool)
+    return others[np.minimum(np.searchsorted(others, rows), len(others) - 1)] == rows
 
 
 def are_dense(rows: Indices) -> bool:

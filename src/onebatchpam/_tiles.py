@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,11 @@ class Columns(ABC):
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
         """Write the dissimilarities of these rows to `out` of shape (rows, n_columns)."""
 
+    def fill_viewed(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer) -> None:
+        """Fill, and show what was computed to a viewer: if that can be, while it is in the cache."""
+        self.fill(rows, out)
+        viewer.see(out)
+
     def tiles(self) -> Iterator[slice]:
         """Return the ranges in which to fill all rows."""
         return tile_bounds(self.n_rows, self.tile_rows)
@@ -77,27 +82,36 @@ def fill_all(
     out: NDArray[Any],
     stages: Stages,
     name: str,
-    see: Callable[[NDArray[Any], int], None] | None = None,
 ) -> NDArray[Any]:
-    """Fill `out` of shape (n_rows, n_columns), tile by tile; `see` gets each with its first row, still in the cache."""
+    """Fill `out` of shape (n_rows, n_columns), tile by tile."""
     with stages.stage(name, total=columns.n_rows) as bar:
         for rows in columns.tiles():
             columns.fill(rows, out[rows])
-            if see is not None:
-                see(out[rows], rows.start)
             bar.update(rows.stop - rows.start)
     return out
 
 
 def each_tile(columns: Columns, dtype: Any = np.float32) -> Iterator[tuple[slice, NDArray[Any]]]:
     """Compute all tiles and keep none: each takes the place of the one before, which is in the cache."""
-    room = np.empty((0, columns.n_columns), dtype)
+    room = Room(columns.n_columns, dtype)
     for rows in columns.tiles():
+        tile = room.of(rows)
+        columns.fill(rows, tile)
+        yield rows, tile
+
+
+class Room:
+    """Where one tile after the other is written, so that it is in the cache."""
+
+    def __init__(self, n_columns: int, dtype: Any = np.float32) -> None:
+        self._entries: NDArray[Any] = np.empty((0, n_columns), dtype)
+
+    def of(self, rows: slice) -> NDArray[Any]:
+        """Return an array for a tile of these rows."""
         n_rows = rows.stop - rows.start
-        if n_rows > len(room):
-            room = np.empty((n_rows, columns.n_columns), dtype)
-        columns.fill(rows, room[:n_rows])
-        yield rows, room[:n_rows]
+        if n_rows > len(self._entries):
+            self._entries = np.empty((n_rows, self._entries.shape[1]), self._entries.dtype)
+        return self._entries[:n_rows]
 
 
 def only_column(columns: Columns) -> NDArray[Any]:

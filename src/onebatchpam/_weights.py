@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from onebatchpam import _core, _tiles
 from onebatchpam._block import Block
 from onebatchpam._distances import Space
+from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch
-from onebatchpam._tiles import tile_bounds
+from onebatchpam._tiles import Columns, Room, tile_bounds
 
 NEAREST_NEIGHBOUR_WEIGHTED = ("nniw", "progressive")
 DEBIASED = ("debias", "nniw", "lwcs", "progressive")
@@ -26,26 +27,56 @@ class BlockScan:
         self.largest = 0.0
         self._n_jobs = n_jobs
 
+    def fill(self, columns: Columns, rows: slice, tile: NDArray[np.float32], first_column: int) -> None:
+        """Compute a tile of some columns of the block, which begin with this one, and take it in."""
+        found = TileScan(len(tile), self._n_jobs)
+        columns.fill_viewed(rows, tile, found.viewer)
+        self._take_in(found, tile, rows.start, first_column)
+
     def see(self, tile: NDArray[np.float32], first_row: int, first_column: int = 0) -> None:
-        """Take in some rows and columns of the block; raise unless all their entries are dissimilarities.
+        """Take in some rows and columns of the block."""
+        found = TileScan(len(tile), self._n_jobs)
+        found.viewer.see(tile)
+        self._take_in(found, tile, first_row, first_column)
 
-        Of equally near batch points the first counts: columns have to come in their order.
-        """
-        nearest = np.empty(len(tile), dtype=np.int32)
-        largest, valid = _core.scan_rows(tile, nearest, self._n_jobs)
-        if not valid:
+    def _take_in(self, found: TileScan, tile: NDArray[np.float32], first_row: int, first_column: int) -> None:
+        """Raise unless all entries are dissimilarities; of equally near batch points the one that came first counts."""
+        found.check(tile, first_row, first_column)
+        self.largest = max(self.largest, found.viewer.largest)
+        nearer = np.flatnonzero(found.distances < self.distances[first_row : first_row + len(tile)])
+        self.nearest[first_row + nearer] = found.nearest[nearer] + first_column
+        self.distances[first_row + nearer] = found.distances[nearer]
+
+
+class TileScan:
+    """The nearest column of each row of a tile, once its viewer has seen that."""
+
+    def __init__(self, n_rows: int, n_jobs: int) -> None:
+        self.nearest, self.distances = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float32)
+        self.viewer = _core.RowScanner(self.nearest, self.distances, n_jobs)
+
+    def check(self, tile: NDArray[np.float32], first_row: int, first_column: int) -> None:
+        """Raise unless all entries are dissimilarities."""
+        if not self.viewer.valid:
             raise_for_bad_entry(tile, first_row, first_column)
-        self.largest = max(self.largest, largest)
-        distances = tile[np.arange(len(tile)), nearest]
-        rows = first_row + np.flatnonzero(distances < self.distances[first_row : first_row + len(tile)])
-        self.nearest[rows] = nearest[rows - first_row] + first_column
-        self.distances[rows] = distances[rows - first_row]
 
 
-def check_tile(tile: NDArray[np.float32], first_row: int, first_column: int = 0, n_jobs: int = 1) -> None:
+def fill_scanned(
+    columns: Columns, out: NDArray[np.float32] | None, scan: BlockScan, stages: Stages, first_column: int = 0
+) -> None:
+    """Compute some columns of the block, which begin with this one; without `out` they are looked at only."""
+    room = Room(columns.n_columns)
+    with stages.stage("distances", total=columns.n_rows) as bar:
+        for rows in columns.tiles():
+            scan.fill(columns, rows, room.of(rows) if out is None else out[rows], first_column)
+            bar.update(rows.stop - rows.start)
+
+
+def check_tile(tile: NDArray[np.float32], first_row: int = 0, first_column: int = 0, n_jobs: int = 1) -> None:
     """Raise unless all entries of a part of the block are dissimilarities."""
-    if not _core.scan_rows(tile, np.empty(len(tile), dtype=np.int32), n_jobs)[1]:
-        raise_for_bad_entry(tile, first_row, first_column)
+    found = TileScan(len(tile), n_jobs)
+    found.viewer.see(tile)
+    found.check(tile, first_row, first_column)
 
 
 def raise_for_bad_entry(tile: NDArray[np.float32], first_row: int, first_column: int) -> NoReturn:

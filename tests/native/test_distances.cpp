@@ -1,0 +1,206 @@
+// Dissimilarities against the naive ones.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "checks.hpp"
+#include "custom.hpp"
+#include "distance.hpp"
+#include "gower.hpp"
+#include "sparse.hpp"
+
+using namespace obp;
+
+namespace {
+
+double naive_distance(Metric metric, const double* a, const double* b, std::size_t p) {
+    double sum = 0, squares = 0, largest = 0, ab = 0, aa = 0, bb = 0;
+    for (std::size_t f = 0; f < p; ++f) {
+        const double d = std::abs(a[f] - b[f]);
+        sum += d;
+        squares += d * d;
+        largest = std::max(largest, d);
+        ab += a[f] * b[f];
+        aa += a[f] * a[f];
+        bb += b[f] * b[f];
+    }
+    switch (metric) {
+        case Metric::manhattan:
+            return sum;
+        case Metric::euclidean:
+            return std::sqrt(squares);
+        case Metric::sqeuclidean:
+            return squares;
+        case Metric::chebyshev:
+            return largest;
+        default:
+            return 1 - ab / std::sqrt(aa * bb);
+    }
+}
+
+template <class T>
+constexpr Source source_of() {
+    return sizeof(T) == 8 ? Source::float64 : sizeof(T) == 4 ? Source::float32 : Source::uint8;
+}
+
+// Exactly sized buffers, so that the address sanitizer sees any step beyond them.
+template <class T>
+void test_metrics(const char* level) {
+    for (const Metric metric :
+         {Metric::manhattan, Metric::euclidean, Metric::sqeuclidean, Metric::chebyshev, Metric::cosine})
+        for (const std::size_t p : {1, 7, 40, 131})
+            for (const std::size_t m : {1, 17, 70})
+                for (const int n_threads : {1, 3}) {
+                    const std::size_t n = 101;
+                    const auto rows = random_rows<T>(n, p, 1), points = random_rows<T>(m, p, 2);
+                    const std::vector<double> a(rows.begin(), rows.end()), b(points.begin(), points.end());
+                    std::vector<float> out(n * m);
+                    PackedColumns(metric, source_of<T>(), points.data(), m, p)
+                        .fill(rows.data(), n, out.data(), m, n_threads);
+                    double worst = 0, scale = 1e-9;
+                    for (std::size_t i = 0; i < n; ++i)
+                        for (std::size_t j = 0; j < m; ++j) {
+                            const double expected = naive_distance(metric, &a[i * p], &b[j * p], p);
+                            worst = std::max(worst, std::abs(out[i * m + j] - expected));
+                            scale = std::max(scale, expected);
+                        }
+                    check(worst <= 1e-5 * scale, "distances equal the naive ones", level);
+                }
+}
+
+// Floats that are bytes give the dissimilarities of floats.
+void test_bytes(const char* level) {
+    const std::size_t n = 101, p = 131, m = 70;
+    for (const Metric metric : {Metric::manhattan, Metric::euclidean, Metric::sqeuclidean, Metric::chebyshev})
+        for (const float steps : {1.0f, 255.0f}) {
+            std::vector<float> rows(n * p), out(n * m), expected(n * m);
+            const auto bytes = random_rows<std::uint8_t>(n, p, 3);
+            for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(bytes[i]) / steps;
+            check(are_bytes(rows.data(), rows.size(), steps), "bytes are recognised", level);
+            PackedColumns(metric, Source::float32, rows.data(), m, p, steps).fill(rows.data(), n, out.data(), m, 2);
+            PackedColumns(metric, Source::float32, rows.data(), m, p).fill(rows.data(), n, expected.data(), m, 2);
+            double worst = 0;
+            for (std::size_t i = 0; i < out.size(); ++i)
+                worst = std::max(worst, std::abs(out[i] - expected[i]) / (1e-3 + expected[i]));
+            check(worst <= 1e-5, "bytes are compared as floats are", level);
+            rows.back() = 0.5f + 1e-3f;
+            check(!are_bytes(rows.data(), rows.size(), steps), "other numbers are no bytes", level);
+        }
+}
+
+void test_gower(const char* level) {
+    for (const std::size_t p : {1, 5, 300})
+        for (const std::size_t m : {1, 17, 70})
+            for (const int n_threads : {1, 3}) {
+                const std::size_t n = 101;
+                auto rows = random_rows<float>(n, p, 5), points = random_rows<float>(m, p, 6);
+                for (auto* values : {&rows, &points})
+                    for (std::size_t i = 0; i < values->size(); ++i)
+                        (*values)[i] = i % 3 ? (*values)[i] / 100 : std::nanf("");
+                const std::vector<float> weights = random_rows<float>(1, p, 7);
+                std::vector<float> out(n * m);
+                GowerColumns(points.data(), m, p, weights.data()).fill(rows.data(), n, out.data(), m, n_threads);
+                bool right = true;
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t j = 0; j < m; ++j) {
+                        double sum = 0, weight = 0;
+                        for (std::size_t f = 0; f < p; ++f) {
+                            const double d = std::abs(static_cast<double>(rows[i * p + f]) - points[j * p + f]);
+                            if (std::isnan(d)) continue;
+                            sum += weights[f] * std::min(d, 1.0);
+                            weight += weights[f];
+                        }
+                        right &= std::abs(out[i * m + j] - (weight > 0 ? sum / weight : 1)) <= 1e-5;
+                    }
+                check(right, "Gower dissimilarities equal the naive ones", level);
+            }
+}
+
+// A third of the values are not zero, and every tenth row is empty.
+struct RandomSparseRows {
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int32_t> features;
+    std::vector<double> values;
+    std::vector<double> dense;
+
+    RandomSparseRows(std::size_t n, std::size_t p, unsigned seed) : dense(random_rows<double>(n, p, seed)) {
+        for (std::size_t i = 0; i < n; ++i, starts.push_back(static_cast<std::int64_t>(values.size())))
+            for (std::size_t f = 0; f < p; ++f) {
+                double& value = dense[i * p + f];
+                value = i % 10 == 9 || static_cast<int>(value) % 3 ? 0 : value - 128;
+                if (value == 0) continue;
+                features.push_back(static_cast<std::int32_t>(f));
+                values.push_back(value);
+            }
+    }
+    SparseRows view() const { return {starts.size() - 1, starts.data(), features.data(), values.data()}; }
+};
+
+void test_sparse() {
+    const std::pair<SparseMetric, Metric> metrics[] = {{SparseMetric::manhattan, Metric::manhattan},
+                                                       {SparseMetric::euclidean, Metric::euclidean},
+                                                       {SparseMetric::sqeuclidean, Metric::sqeuclidean}};
+    for (const auto& [sparse, dense] : metrics)
+        for (const std::size_t p : {1, 60})
+            for (const int n_threads : {1, 3}) {
+                const std::size_t n = 101, m = 37;
+                const RandomSparseRows rows(n, p, 8), points(m, p, 9);
+                std::vector<double> out(n * m);
+                SparseColumns(sparse, points.view(), p).fill(rows.view(), out.data(), m, n_threads);
+                bool right = true;
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t j = 0; j < m; ++j) {
+                        const double expected = naive_distance(dense, &rows.dense[i * p], &points.dense[j * p], p);
+                        right &= std::abs(out[i * m + j] - expected) <= 1e-9 * expected;
+                    }
+                check(right, "sparse distances equal the dense ones", "-");
+            }
+    for (const SparseMetric metric : {SparseMetric::cosine, SparseMetric::jaccard}) {
+        const RandomSparseRows rows(101, 60, 8);
+        std::vector<float> out(101 * 101);
+        SparseColumns(metric, rows.view(), 60).fill(rows.view(), out.data(), 101, 3);
+        bool right = true;
+        for (std::size_t i = 0; i < 101; ++i)
+            right &= out[i * 101 + i] == 0 && out[i * 101 + 9] == (i % 10 == 9 ? 0 : 1);
+        check(right, "a sparse row is at 0 from itself, and at 1 from an empty one", "-");
+    }
+}
+
+void test_custom_metric() {
+    const std::size_t n_rows = 7, n_columns = 150;
+    std::vector<double> rows(n_rows), columns(n_columns), out(n_rows * n_columns);
+    for (std::size_t i = 0; i < n_rows; ++i) rows[i] = static_cast<double>(i);
+    for (std::size_t j = 0; j < n_columns; ++j) columns[j] = static_cast<double>(1000 * j);
+    double factor = 3;
+    const CustomMetric metric(
+        [](const double* a, const double* b, std::ptrdiff_t n, void* data) {
+            return *a + *static_cast<const double*>(data) * *b + static_cast<double>(n);
+        },
+        &factor);
+    for (const bool rows_first : {true, false}) {
+        metric.fill(rows.data(), n_rows, columns.data(), n_columns, 1, rows_first, out.data(), 3);
+        bool right = true;
+        for (std::size_t i = 0; i < n_rows; ++i)
+            for (std::size_t j = 0; j < n_columns; ++j)
+                right &=
+                    out[i * n_columns + j] == (rows_first ? rows[i] + 3 * columns[j] : columns[j] + 3 * rows[i]) + 1;
+        check(right, "a compiled metric gets its arguments in order", "-");
+    }
+}
+
+}  // namespace
+
+void test_distances(const char* level) {
+    test_metrics<float>(level);
+    test_metrics<double>(level);
+    test_metrics<std::uint8_t>(level);
+    test_bytes(level);
+    test_gower(level);
+}
+
+void test_other_metrics() {
+    test_custom_metric();
+    test_sparse();
+}

@@ -1,0 +1,201 @@
+// The swap search, and those who look at a block. The search checks its own invariants after each swap (OBP_CHECKED).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "checks.hpp"
+#include "distance.hpp"
+#include "reduce.hpp"
+#include "swap.hpp"
+
+using namespace obp;
+
+namespace {
+
+double batch_loss(const std::vector<float>& block, std::size_t m, const std::vector<std::int64_t>& medoids,
+                  const std::vector<double>& weights) {
+    double loss = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+        float nearest = std::numeric_limits<float>::infinity();
+        for (const std::int64_t medoid : medoids)
+            nearest = std::min(nearest, block[static_cast<std::size_t>(medoid) * m + j]);
+        loss += weights[j] * nearest;
+    }
+    return loss;
+}
+
+void test_swap_search(const char* level) {
+    const std::size_t n = 600, m = 83, k = 5, p = 3;
+    const auto rows = random_rows<float>(n, p, 3);
+    std::vector<float> block(n * m);
+    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
+    std::vector<double> weights(m);
+    for (std::size_t j = 0; j < m; ++j) weights[j] = static_cast<double>(j % 4);
+    const std::vector<std::int64_t> start{0, 1, 2, 3, 4};
+    std::vector<std::int64_t> first_medoids;
+    for (const int n_threads : {1, 2, 4}) {
+        SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0);
+        while (!search.converged()) search.sweep({block.data(), n, m, m}, 0, n_threads);
+        if (first_medoids.empty()) first_medoids = search.medoids();
+        check(search.medoids() == first_medoids, "threads change no medoid", level);
+        check(std::abs(search.loss() - batch_loss(block, m, search.medoids(), weights)) <= 1e-9 * search.loss(),
+              "the loss is that of the medoids", level);
+    }
+    const double loss = batch_loss(block, m, first_medoids, weights);
+    bool is_optimal = true;
+    for (std::size_t slot = 0; slot < k; ++slot)
+        for (std::size_t i = 0; i < n; ++i) {
+            auto swapped = first_medoids;
+            swapped[slot] = static_cast<std::int64_t>(i);
+            is_optimal &= batch_loss(block, m, swapped, weights) >= loss * (1 - 1e-12);
+        }
+    check(is_optimal, "no single swap improves", level);
+}
+
+// The first medoids stay, the others end where no allowed swap improves; also if all are fixed, or the only one.
+void test_fixed_medoids(const char* level) {
+    const std::size_t n = 300, m = 150, p = 2;
+    const auto rows = random_rows<float>(n, p, 5);
+    std::vector<float> block(n * m);
+    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
+    const std::vector<double> weights(m, 1);
+    std::vector<std::int64_t> start(20);
+    for (std::size_t slot = 0; slot < start.size(); ++slot) start[slot] = static_cast<std::int64_t>(slot);
+    // Numbers of medoids that fill no vector, one, and some more.
+    for (const auto& [k, n_fixed] : std::vector<std::pair<std::size_t, std::size_t>>{
+             {1, 0}, {1, 1}, {2, 1}, {2, 2}, {3, 2}, {8, 5}, {9, 8}, {16, 16}, {19, 17}, {20, 3}}) {
+        SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0, n_fixed);
+        while (!search.converged()) search.sweep({block.data(), n, m, m}, 0, 2);
+        const auto& medoids = search.medoids();
+        const auto end_of_fixed = start.begin() + static_cast<std::ptrdiff_t>(n_fixed);
+        check(std::equal(start.begin(), end_of_fixed, medoids.begin()), "fixed medoids stay", level);
+        check((search.n_swaps() > 0) == (n_fixed < k), "the others move", level);
+        bool is_optimal = true;
+        for (std::size_t slot = n_fixed; slot < k; ++slot)
+            for (std::size_t i = 0; i < n; ++i) {
+                auto swapped = medoids;
+                swapped[slot] = static_cast<std::int64_t>(i);
+                is_optimal &= batch_loss(block, m, swapped, weights) >= search.loss() * (1 - 1e-12);
+            }
+        check(is_optimal, "no swap of another medoid improves", level);
+        std::vector<double> gains(n);
+        std::vector<std::int32_t> slots(n);
+        SwapEvaluator evaluator(search, n, gains.data(), slots.data(), 2);
+        show({block.data(), n, m, m}, evaluator);
+        const bool none_is_fixed = std::all_of(slots.begin(), slots.end(), [first = n_fixed](std::int32_t slot) {
+            return static_cast<std::size_t>(slot) >= first;
+        });
+        const bool none_gains = std::all_of(gains.begin(), gains.end(), [](double gain) { return std::isinf(gain); });
+        check(n_fixed < k ? none_is_fixed && !none_gains : none_gains, "no fixed medoid is proposed to leave", level);
+    }
+}
+
+void test_scans(const char* level) {
+    for (const std::size_t m : {1, 5, 16, 33}) {
+        const std::size_t n = 70;
+        auto block = random_rows<float>(n, m, 4);
+        const std::vector<double> weights(m, 2);
+        std::vector<std::int32_t> nearest(n);
+        std::vector<float> distances(n);
+        std::vector<double> sums(n);
+        RowScanner scan(n, nearest.data(), distances.data(), 3);
+        show({block.data(), n, m, m}, scan);
+        weighted_row_sums({block.data(), n, m, m}, weights.data(), sums.data(), 3);
+        bool right = scan.valid() && scan.largest() == *std::max_element(block.begin(), block.end());
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto begin = block.begin() + static_cast<std::ptrdiff_t>(i * m),
+                       end = begin + static_cast<std::ptrdiff_t>(m);
+            double sum = 0;
+            for (auto d = begin; d != end; ++d) sum += 2.0 * *d;
+            right &= nearest[i] == std::min_element(begin, end) - begin && std::abs(sums[i] - sum) <= 1e-9 * sum;
+            right &= distances[i] == *std::min_element(begin, end);
+        }
+        check(right, "scans find the nearest, the largest and the sums", level);
+        for (const float bad : {-1.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
+            block[n * m - 1] = bad;
+            RowScanner bad_scan(n, nearest.data(), distances.data(), 2);
+            show({block.data(), n, m, m}, bad_scan);
+            check(!bad_scan.valid(), "a bad entry is seen", level);
+        }
+    }
+}
+
+void test_reduced_rows(const char* level) {
+    for (const std::size_t m : {1, 5, 64, 150}) {
+        const std::size_t n = 600, k = 4;
+        const auto block = random_rows<float>(n, m, 6);
+        const std::vector<double> weights(m, 1);
+        const std::vector<std::int64_t> start{0, 1, 2, 3};
+        SwapSearch whole(n, start.data(), k, block.data(), m, weights.data(), 0);
+        while (!whole.converged()) whole.sweep({block.data(), n, m, m}, 0, 2);
+
+        SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0);
+        std::vector<std::int64_t> starts(n + 1);
+        std::vector<std::uint16_t> columns;
+        std::vector<float> values, tile(n * m);
+        const auto reduce = [&] {
+            const auto& thresholds = search.second_distances();
+            count_below({block.data(), n, m, m}, thresholds.data(), starts.data() + 1, 2);
+            for (std::size_t i = 0; i < n; ++i) starts[i + 1] += starts[i];
+            columns.resize(static_cast<std::size_t>(starts[n]));
+            values.resize(columns.size());
+            reduce_rows({block.data(), n, m, m}, thresholds.data(), starts.data(), columns.data(), values.data(), 2);
+            expand_rows(n, m, starts.data(), columns.data(), values.data(), tile.data(), m, 2);
+        };
+        while (!search.converged()) {
+            for (std::size_t begin = 0; begin < n && !search.converged();) {
+                reduce();
+                const auto found = search.find_improving({tile.data(), n, m, m}, 0, begin, 2);
+                search.try_candidates(found.candidates, [&](std::size_t i) {
+                    return block.data() + static_cast<std::size_t>(found.candidates[i]) * m;
+                });
+                begin = found.end;
+            }
+        }
+        check(search.medoids() == whole.medoids() && search.loss() == whole.loss(),
+              "what is not below the second nearest medoid makes no difference", level);
+    }
+}
+
+// What is seen while it is computed is what is there afterwards.
+void test_viewers(const char* level) {
+    for (const std::size_t m : {7, 300, 5000}) {
+        const std::size_t n = 500, p = 9, k = 5;
+        const auto rows = random_rows<float>(n, p, 7), columns = random_rows<float>(m, p, 8);
+        const PackedColumns packed(Metric::manhattan, Source::float32, columns.data(), m, p);
+        std::vector<float> block(n * m), again(n * m), distances(2 * n);
+        std::vector<std::int32_t> nearest(2 * n);
+        packed.fill(rows.data(), n, block.data(), m, 3);
+        RowScanner meanwhile(n, nearest.data(), distances.data(), 3), after(n, &nearest[n], &distances[n], 2);
+        packed.fill(rows.data(), n, again.data(), m, meanwhile);
+        show({block.data(), n, m, m}, after);
+        check(again == block && meanwhile.largest() == after.largest() &&
+                  std::equal(nearest.begin(), nearest.begin() + n, nearest.begin() + n) &&
+                  std::equal(distances.begin(), distances.begin() + n, distances.begin() + n),
+              "a scan sees what is computed", level);
+
+        const std::vector<double> weights(m, 1);
+        const std::vector<std::int64_t> start{0, 1, 2, 3, 4};
+        SwapSearch told(n, start.data(), k, block.data(), m, weights.data(), 0), other = told;
+        std::vector<double> gains(n);
+        std::vector<std::int32_t> slots(n);
+        SwapEvaluator evaluator(told, n, gains.data(), slots.data(), 3);
+        packed.fill(rows.data(), n, again.data(), m, evaluator);
+        told.sweep({block.data(), n, m, m}, 0, 2, gains.data());
+        other.sweep({block.data(), n, m, m}, 0, 2);
+        check(told.n_swaps() > 0 && told.medoids() == other.medoids() && told.loss() == other.loss(),
+              "a sweep that is told the gains makes the same swaps", level);
+    }
+}
+
+}  // namespace
+
+void test_search(const char* level) {
+    test_swap_search(level);
+    test_fixed_medoids(level);
+    test_scans(level);
+    test_reduced_rows(level);
+    test_viewers(level);
+}
