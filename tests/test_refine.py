@@ -11,7 +11,11 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import reference
-from onebatchpam import OneBatchPAM, _core, _refine
+from onebatchpam import OneBatchPAM, _core, _estimator, _refine
+from onebatchpam._block import WholeBlock
+from onebatchpam._distances import VectorSpace
+from onebatchpam._metrics import resolve_metric
+from onebatchpam._progress import Stages
 from onebatchpam._refine import best_by_cluster, draw_judges, smallest_of_each
 from onebatchpam._sampling import VARIANTS, Batch
 
@@ -160,9 +164,6 @@ def test_smallest_of_each(rng):
 
 def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
     monkeypatch.setattr(_refine, "POINTS_PER_CLUSTER", 10**6)  # the whole cluster is the sample
-    from onebatchpam._distances import VectorSpace
-    from onebatchpam._metrics import resolve_metric
-
     rows = X[:300]
     medoids = np.array([0, 100, 200])
     distances = reference.distance_block(rows[medoids], rows, "manhattan")
@@ -194,6 +195,31 @@ class TestStarts:
         np.testing.assert_array_equal(one.batch_indices_, three.batch_indices_)
         # Besides the block and the final assignment only an assignment for each start, by which they are compared.
         assert three.n_distances_ == one.n_distances_ + 3 * len(X) * 30
+
+    def test_the_best_takes_over_what_others_have_found(self, monkeypatch):
+        starts, best_of = [], _estimator.best_of
+        monkeypatch.setattr(_estimator, "best_of", lambda found, *rest: starts.append(found) or best_of(found, *rest))
+        gains = []
+        for seed in range(4):
+            model = fit(n_init=3, batch_size=100, refine=1, random_state=seed)
+            before = [reference.inertia(X, each.medoids, "manhattan") for each in starts[-1]]
+            gains.append(min(before) - model.inertia_)
+        assert len(starts) == 4
+        assert all(len(found) == 3 for found in starts)
+        assert min(gains) >= -1e-6 * model.inertia_
+        assert sum(gain > 0 for gain in gains) >= 3
+
+    def test_candidates_that_are_given_are_tried_by_all_rows(self, monkeypatch):
+        model = fit(n_init=1)
+        wanted = model.medoid_indices_
+        spoilt = wanted.copy()
+        spoilt[:3] = np.setdiff1d(np.arange(40), wanted)[:3]
+        monkeypatch.setattr(_refine.Refinement, "_candidates", lambda *arguments: np.empty(0, np.int64))
+        space = VectorSpace(X, resolve_metric("manhattan"), 1)
+        block = WholeBlock(reference.distance_block(X, X[:50], "manhattan").astype(np.float32))
+        refinement = _refine.Refinement(space, block, np.ones(50), 2**30, np.random.RandomState(0), 1)
+        found = refinement.refine(spoilt, rounds=2, max_iter=100, tol=0.0, stages=Stages(), candidates=wanted)
+        assert reference.inertia(X, found.medoids, "manhattan") <= model.inertia_ * (1 + 1e-6)
 
     def test_given_medoids_are_one_start(self):
         with pytest.raises(ValueError, match="n_init=2"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,8 +80,9 @@ class OneBatchPAM(WeightedMedoidEstimator):
         for at most 200 rows that are all in the batch it is PAM's BUILD, which chooses one medoid after the other:
         the result then depends neither on `random_state` nor on the order of the rows.
     n_init : int, default=1
-        Number of starts on the same batch, each refined; the one with the best objective over all rows is kept. With
-        ``init="auto"`` or a warm start this is so for the first; the others are drawn.
+        Number of starts on the same batch, each refined; the one with the best objective over all rows is kept, and
+        refined once more with the medoids of the others for candidates. With ``init="auto"`` or a warm start this is so
+        for the first start; the others are drawn.
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
@@ -198,23 +200,28 @@ class OneBatchPAM(WeightedMedoidEstimator):
         batch, block, scan = sample_block(space, m, variant, k, memory_limit, rng, n_jobs, stages)
         weights = weigh(space, block, batch, variant, scan)
         refinement = Refinement(space, block, weights, memory_limit, rng, n_jobs)
+        refine = partial(refinement.refine, rounds=rounds, max_iter=max_iter, tol=tol, stages=stages)
 
         def descend(start: NDArray[np.int64] | None) -> Selection:
             search = search_from(
                 start, block, k, weights, space.fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
             )
-            refined = refinement.refine(search.medoids, rounds=rounds, max_iter=max_iter, tol=tol, stages=stages)
             selection = Selection.of_search(
                 search,
                 batch_indices=space.numbers(batch.indices),
                 batch_weights=weights,
                 batch_inertia=search.loss,
-                n_refine_rounds=refined.n_rounds,
+                n_refine_rounds=0,
                 block_storage=block.storage,
             )
-            return selection.improved(refined.medoids, refined.n_swaps)
+            return selection.refined(refine(search.medoids))
 
         selections = [descend(start)]
         for _ in range(n_init - 1):
             selections.append(descend(initial_medoids(self.init, space, k, rng, stages)))
-        return best_of(selections, space, stages)
+        best = best_of(selections, space, stages)
+        if n_init == 1:
+            return best
+        # What other starts have found is among the best candidates there are.
+        others = np.unique(np.concatenate([each.medoids for each in selections]))
+        return best.refined(refine(best.medoids, candidates=others))

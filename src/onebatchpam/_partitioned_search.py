@@ -6,7 +6,7 @@ the swap search tries them one after the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from onebatchpam._distances import Indices
 from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Sample, join
 from onebatchpam._partitioned import GatheredRows, PartitionedRows, with_candidates
 from onebatchpam._progress import Stages
-from onebatchpam._refine import LEAST_PROGRESS, POINTS_PER_CLUSTER, Refinement, smallest_of_each
+from onebatchpam._refine import LEAST_PROGRESS, POINTS_PER_CLUSTER, Refined, Refinement, smallest_of_each
 from onebatchpam._result import Selection
 from onebatchpam._swap import SwapResult, search_swaps
 from onebatchpam._tiles import fill_all
@@ -112,9 +112,8 @@ class PartitionedSearch:
         )
         medoids, n_swaps = self._refine_among_all(known.take(refined.medoids), space)
         data.n_distances += space.n_distances
-        selection = found.selection.improved(medoids.numbers, refined.n_swaps + n_swaps)
-        attributes = {**selection.attributes, "n_refine_rounds": refined.n_rounds}
-        return Descent(medoids, replace(selection, attributes=attributes))
+        improved = Refined(medoids.numbers, refined.n_rounds, refined.n_swaps + n_swaps)
+        return Descent(medoids, found.selection.refined(improved))
 
     def _refine_among_all(self, medoids: Sample, space: GatheredRows) -> tuple[Sample, int]:
         """Improve medoids by members of their clusters from all partitions, as long as the sample says that it pays."""

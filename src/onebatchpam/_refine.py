@@ -26,7 +26,7 @@ from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import Columns, each_tile, fill_all, tile_bounds
+from onebatchpam._tiles import Columns, Room, each_tile, fill_all, tile_bounds
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import check_tile
 
@@ -82,20 +82,37 @@ class Refinement:
         self._space, self._block, self._weights, self._rng, self._n_jobs = space, block, weights, rng, n_jobs
         self._memory_limit = memory_limit
         self._n_fixed = len(space.fixed)
+        self._room: Room | None = None  # for the block of candidates: every refinement has the same number of points
 
-    def refine(self, medoids: Indices, *, rounds: int, max_iter: int, tol: float, stages: Stages) -> Refined:
-        """Improve medoids by swaps that are confirmed."""
+    def refine(
+        self,
+        medoids: Indices,
+        *,
+        rounds: int,
+        max_iter: int,
+        tol: float,
+        stages: Stages,
+        candidates: Indices | None = None,
+    ) -> Refined:
+        """Improve medoids by swaps that are confirmed; before that by those with candidates that are given."""
         if rounds == 0 or self._block.m == self._space.n or self._n_fixed == len(medoids):
             return Refined(medoids)  # a batch of all rows has confirmed already
         with stages.stage("refinement", unit=" rounds") as bar:
             points = self._confirming_points(len(medoids))
-            refined = self._rounds(medoids, points, rounds, max_iter, tol, bar)
+            refined = self._rounds(medoids, points, candidates, rounds, max_iter, tol, bar)
             if len(points.indices) < self._space.n and self._objective(refined.medoids) > self._objective(medoids):
                 return Refined(medoids, refined.n_rounds)  # the sample was wrong
             return refined
 
     def _rounds(
-        self, medoids: Indices, points: Batch, max_rounds: int, max_iter: int, tol: float, bar: tqdm
+        self,
+        medoids: Indices,
+        points: Batch,
+        candidates: Indices | None,
+        max_rounds: int,
+        max_iter: int,
+        tol: float,
+        bar: tqdm,
     ) -> Refined:
         k, n_points = len(medoids), len(points.indices)
         tried, is_open = np.zeros(self._space.n, dtype=bool), np.arange(k) >= self._n_fixed
@@ -108,8 +125,10 @@ class Refinement:
         refined = Refined(medoids)
         while is_open.any() and refined.n_rounds < max_rounds:
             state = _core.SwapSearch(k, np.arange(k), rows, points.weights, tol)
-            candidates = self._candidates(refined.medoids, screen, is_open, points, state, tried)
-            known = np.concatenate([refined.medoids, candidates])
+            proposed = candidates
+            if proposed is None:
+                proposed = self._candidates(refined.medoids, screen, is_open, points, state, tried)
+            known = np.concatenate([refined.medoids, proposed[~np.isin(proposed, refined.medoids)]])
             block = open_block(known, rows)
             search = search_swaps(
                 block,
@@ -121,14 +140,16 @@ class Refinement:
                 stages=Stages(),
                 n_fixed=self._n_fixed,
             )
-            # A medoid that its candidates could not replace has none better that are known of.
-            is_open = search.medoids != np.arange(k)
             rows = block.rows(search.medoids)
             refined = Refined(known[search.medoids], refined.n_rounds + 1, refined.n_swaps + search.n_swaps)
             bar.set_postfix(swaps=refined.n_swaps, objective=search.loss, refresh=False)
             bar.update()
-            if search.loss > state.loss * (1 - LEAST_PROGRESS):
-                break
+            if candidates is None:
+                # A medoid that its candidates could not replace has none better that are known of.
+                is_open = search.medoids != np.arange(k)
+                if search.loss > state.loss * (1 - LEAST_PROGRESS):
+                    break
+            candidates = None
         return refined
 
     def _confirming_points(self, k: int) -> Batch:
@@ -139,16 +160,18 @@ class Refinement:
 
     def _block_opener(self, k: int, points: Indices) -> Callable[[Indices, NDArray[np.float32]], Block]:
         """Return what makes a block of candidates x points, the first k of which are medoids whose rows are known."""
-        shape = k * (1 + CANDIDATES_PER_MEDOID), len(points)
         limit = self._memory_limit - self._block.n_bytes
-        if 4 * shape[0] * shape[1] > limit:
-            return lambda known, rows: open_block(self._compare, points, known, k, limit)
-        room = np.empty(shape, np.float32)
+        if self._room is None:
+            self._room = Room(len(points))
+        room = self._room
 
         def fill(known: Indices, rows: NDArray[np.float32]) -> Block:
-            room[:k] = rows
-            self._fill(room[k : len(known)], known[k:], points)
-            return WholeBlock(room[: len(known)])
+            if 4 * len(known) * len(points) > limit:
+                return open_block(self._compare, points, known, k, limit)
+            entries = room.of(slice(0, len(known)))
+            entries[:k] = rows
+            self._fill(entries[k:], known[k:], points)
+            return WholeBlock(entries)
 
         return fill
 

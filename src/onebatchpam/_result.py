@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from onebatchpam._assign import Assignment, assign_all
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
+from onebatchpam._refine import Refined
 from onebatchpam._swap import SwapResult
 
 
@@ -36,6 +37,12 @@ class Selection:
     def improved(self, medoids: NDArray[np.int64], n_swaps: int) -> Selection:
         """Return the same with other medoids, reached by that many more swaps."""
         return replace(self, medoids=medoids, n_swaps=self.n_swaps + n_swaps)
+
+    def refined(self, refined: Refined) -> Selection:
+        """Return the same after refinement, of which there may have been some before."""
+        n_rounds = self.attributes["n_refine_rounds"] + refined.n_rounds
+        better = self.improved(refined.medoids, refined.n_swaps)
+        return replace(better, attributes={**self.attributes, "n_refine_rounds": n_rounds})
 
 
 def best_of(selections: list[Selection], space: Space, stages: Stages) -> Selection:
