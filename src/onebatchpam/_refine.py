@@ -26,7 +26,7 @@ from onebatchpam._distances import Indices, Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, sample_by_weight
 from onebatchpam._swap import search_swaps
-from onebatchpam._tiles import Columns, Room, each_tile, fill_all, tile_bounds
+from onebatchpam._tiles import Columns, Room, each_tile, tile_bounds
 from onebatchpam._validation import check_integer
 from onebatchpam._weights import check_tile
 
@@ -42,6 +42,7 @@ MOST_ENTRIES = 2**26
 # Rows that are labelled, and compared within their clusters, at once: so few, and of so many entries, that little is
 # held besides the data, and enough that each cluster has a number of them.
 PART_ROWS, PART_ENTRIES = 2**17, 2**22
+ROWS_TRANSPOSED = 256  # at once: a column of so many rows stays in the first-level cache
 
 
 def resolve_rounds(refine: Any) -> int:
@@ -188,9 +189,9 @@ class Refinement:
         return assign(self._space, medoids, Stages())[1].inertia
 
     def _fill(self, out: NDArray[np.float32], candidates: Indices, points: Indices) -> None:
-        """Write d(candidate, point), a row for each candidate."""
+        """Write d(candidate, point), a row for each candidate; the points are gone through once."""
         if len(candidates):
-            fill_all(self._compare(points, candidates), out, Stages(), "refinement")
+            self._compare(points, candidates).fill(slice(0, len(candidates)), out)
 
     def _compare(self, points: Indices, candidates: Indices | None) -> Columns:
         assert candidates is not None  # they are few
@@ -244,7 +245,8 @@ class _ToManyPoints(Columns):
         columns = self._space.to_medoids(self._candidates[rows], self._points)
         for points, tile in each_tile(columns):
             check_tile(tile, points.start, rows.start, self._n_jobs)
-            out[:, points] = tile.T
+            for part in tile_bounds(len(tile), ROWS_TRANSPOSED):
+                out[:, points][:, part] = tile[part].T
 
 
 def best_by_batch(
