@@ -238,7 +238,10 @@ CONTESTANTS = _table(
     _paper("OneBatchPAM-nniw", paper_onebatch("nniw")),
     _onebatch("OneBatchPAM (default)"),
     _onebatch("OneBatchPAM, 3 starts", n_init=3),
-    *(_onebatch(f"OneBatchPAM, 4000 points, {n} starts", batch_size=4000, n_init=n) for n in (2, 3)),
+    *(
+        _onebatch(f"OneBatchPAM, {m} points, {n} starts", batch_size=m, n_init=n)
+        for m, n in ((3000, 3), (4000, 2), (4000, 3))
+    ),
     _onebatch("progressive", refine=0),
     _onebatch("progressive, 1 round", refine=1),
     *(_onebatch(f"{variant}, refined", variant=variant) for variant in ("unif", "debias", "nniw")),
