@@ -99,7 +99,9 @@ class Table:
 
 def number(value: float) -> str:
     """Return a percentage as the paper prints them, with more digits where one would be nothing."""
-    return f"{value:.1f}" if abs(value) >= 0.1 or value == 0 else f"{value:.2g}"
+    if abs(value) < 1e-9:  # what is left of a difference of equal means
+        return "0.0"
+    return f"{value:.1f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
 def _text(entry: Entry | str) -> str:
