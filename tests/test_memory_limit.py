@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import reference
-from onebatchpam import OneBatchPAM, _block, _memory, _swap, select_k
+from onebatchpam import OneBatchPAM, _block, _memory, _metrics, _swap, select_k
 from onebatchpam._memory import resolve_memory_limit
 from onebatchpam._sampling import VARIANTS
 
@@ -18,6 +18,20 @@ X, _ = make_blobs(1500, 4, centers=40, random_state=1)
 MODEL = OneBatchPAM(20, metric="manhattan", batch_size=200, random_state=0)
 BLOCK = 4 * len(X) * 200
 STORAGES = ("whole", "reduced", "recomputed")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_cheap(monkeypatch):
+    monkeypatch.setattr(_metrics, "CHEAP_FEATURES", 0)
+
+
+@pytest.mark.parametrize(("n_features", "storage"), [(16, "recomputed"), (17, "reduced")])
+def test_what_is_cheap_is_not_kept(n_features, storage, monkeypatch):
+    monkeypatch.undo()
+    rows = np.random.RandomState(0).rand(1500, n_features)
+    model = clone(MODEL).set_params(memory_limit=BLOCK // 3)
+    assert model.fit(rows).block_storage_ == storage
+    assert clone(model).set_params(metric="canberra").fit(rows).block_storage_ == "reduced"
 
 
 def assert_same_fit(found, expected):

@@ -116,6 +116,7 @@ class RecomputedBlock(Block):
     ) -> None:
         self._compare, self._points, self._candidates = compare, points, candidates
         self._columns = compare(points, candidates)
+        self.is_cheap = self._columns.is_cheap
         self._k, self._memory_limit = k, memory_limit
         self._replaced = _Replaced.none()
         super().__init__(self._columns.n_rows, self._columns.n_columns)
@@ -330,7 +331,7 @@ def open_block(
 ) -> RecomputedBlock:
     """Return the block of a search for k medoids that is too large to be kept whole."""
     block = RecomputedBlock(compare, points, candidates, k, memory_limit)
-    if k == 1 or affordable_rank(block.n, block.m, k, memory_limit) < LEAST_RANK:
+    if k == 1 or block.is_cheap or affordable_rank(block.n, block.m, k, memory_limit) < LEAST_RANK:
         return block
     return ReducedBlock(compare, points, candidates, k, memory_limit)
 

@@ -160,7 +160,7 @@ class _CountedColumns(Columns):
         column_numbers: Indices | None = None,
     ) -> None:
         self.n_rows, self.n_columns = columns.n_rows, columns.n_columns
-        self.dtype, self.tile_rows = columns.dtype, columns.tile_rows
+        self.dtype, self.tile_rows, self.is_cheap = columns.dtype, columns.tile_rows, columns.is_cheap
         self._columns, self._space = columns, space
         self._row_numbers, self._column_numbers = row_numbers, column_numbers
 
@@ -191,6 +191,7 @@ class _ChosenRows(Columns):
     def __init__(self, compare: Callable[[Rows], Columns], X: Rows, indices: Indices) -> None:
         one = compare(X[indices[:1]])
         self.n_rows, self.n_columns, self.dtype, self.tile_rows = len(indices), one.n_columns, one.dtype, one.tile_rows
+        self.is_cheap = one.is_cheap
         self._compare, self._X, self._indices = compare, X, indices
 
     def fill(self, rows: slice, out: NDArray[Any]) -> None:

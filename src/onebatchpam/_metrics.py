@@ -83,6 +83,7 @@ class Metric(ABC):
 
 # A sum over all rows is the sum of sums over this many, which all can be in memory; whatever the tiles are.
 SUMMED_ROWS = 2**14
+CHEAP_FEATURES = 16  # so many are compared while a dissimilarity that was kept would be fetched from memory
 
 
 def sum_of_rows(
@@ -140,6 +141,7 @@ class _NativeColumns(Columns):
         self._row_dtype = compute_dtype(points.dtype, X.dtype)
         self.dtype = output_dtype(self._row_dtype)
         self.tile_rows = min(_tiles.NATIVE_TILE_WORK // points.size, _tiles.TILE_ENTRIES // max(points.shape))
+        self.is_cheap = points.shape[1] <= CHEAP_FEATURES
         # Points need not be rows of X: their mean is seldom made of bytes.
         steps = metric.steps if metric.steps and are_bytes(points, metric.steps) else 0
         self._packed = _core.PackedColumns(np.ascontiguousarray(points, dtype=self._row_dtype), metric.name, steps)

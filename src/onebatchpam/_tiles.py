@@ -40,6 +40,7 @@ class Columns(ABC):
     n_columns: int
     dtype: np.dtype[Any]
     tile_rows: int
+    is_cheap = False  # whether to compute an entry again takes no longer than to keep it and to fetch it
 
     @abstractmethod
     def fill(self, rows: slice, out: NDArray[Any]) -> None:
