@@ -6,6 +6,7 @@ beyond it fails at once, so that the machine is never short of memory and the ta
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import resource
 import signal
@@ -93,9 +94,15 @@ def _cause_of_end(exit_code: int) -> str:
     return f"{name}, perhaps for lack of memory" if name in ("SIGKILL", "SIGABRT") else name
 
 
-def _work(there: Connection, memory_bytes: int, task: Callable[..., Record], arguments: tuple[Any, ...]) -> None:
+def _work(there: Connection, *job: Any) -> None:
     """Run the task; called in the fresh process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started it
+    with contextlib.suppress(BrokenPipeError):  # who started it is gone, and nobody is left to be told
+        _report(there, *job)
+
+
+def _report(there: Connection, memory_bytes: int, task: Callable[..., Record], arguments: tuple[Any, ...]) -> None:
+    """Run the task, and send its record."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, hard))
     try:
