@@ -78,12 +78,7 @@ class PairError(ValueError):
         return self.describe(f"X[{self.row}]", f"Y[{self.column}]" if self.rows_first else f"medoid {self.column}")
 
 
-def fill_all(
-    columns: Columns,
-    out: NDArray[Any],
-    stages: Stages,
-    name: str,
-) -> NDArray[Any]:
+def fill_all(columns: Columns, out: NDArray[Any], stages: Stages, name: str) -> NDArray[Any]:
     """Fill `out` of shape (n_rows, n_columns), tile by tile."""
     with stages.stage(name, total=columns.n_rows) as bar:
         for rows in columns.tiles():
