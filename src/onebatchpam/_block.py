@@ -131,7 +131,7 @@ class RecomputedBlock(Block):
 
     def subset(self, candidates: Indices) -> Block:
         room = self._memory_limit - self.n_bytes
-        if 4 * len(candidates) * self.m <= room:
+        if 4 * len(candidates) * self.m <= room and not self.is_cheap:
             return WholeBlock(self.rows(candidates))
         block = open_block(self._compare, self._points, self._numbers(candidates), self._k, room)
         block._replaced = self._replaced
