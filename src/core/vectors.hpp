@@ -26,14 +26,16 @@ constexpr std::size_t vector_bytes = 16;
 constexpr int vectors_per_panel = 2;
 #endif
 
-template <class T>
-struct VectorType {
-    typedef T type __attribute__((vector_size(vector_bytes)));
+template <class T, std::size_t n>
+struct ArrayType {
+    typedef T type __attribute__((vector_size(n * sizeof(T))));
 };
-template <class T>
-using Vector = typename VectorType<T>::type;
+template <class T, std::size_t n>
+using Array = typename ArrayType<T, n>::type;  // of any size: what is converted has as many lanes as before
 template <class T>
 constexpr std::size_t lanes = vector_bytes / sizeof(T);
+template <class T>
+using Vector = Array<T, lanes<T>>;
 
 using Floats = Vector<float>;
 using Doubles = Vector<double>;
@@ -56,6 +58,9 @@ template <class V>
 inline V maximum(V a, V b) {
     return a > b ? a : b;
 }
+
+inline float square_root(float x) { return __builtin_sqrtf(x); }
+inline double square_root(double x) { return __builtin_sqrt(x); }
 
 inline Floats absolute(Floats x) { return (Floats)((Vector<std::int32_t>)x & INT32_MAX); }
 inline Doubles absolute(Doubles x) { return (Doubles)((Vector<std::int64_t>)x & INT64_MAX); }

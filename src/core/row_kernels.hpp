@@ -1,0 +1,102 @@
+// The loops that look at rows of a block. Included in kernels.cpp only, once per SIMD level.
+#pragma once
+
+#include "simd.hpp"
+#include "vectors.hpp"
+
+namespace obp {
+namespace OBP_LEVEL {
+
+namespace {
+
+double largest(const double* values, std::size_t n) {
+    constexpr std::size_t step = lanes<double>;
+    double best = values[0];
+    std::size_t i = 0;
+    if (n >= step) {
+        Doubles bests = load(values);
+        for (i = step; i + step <= n; i += step) bests = maximum(bests, load(values + i));
+        for (std::size_t lane = 0; lane < step; ++lane) best = bests[lane] > best ? bests[lane] : best;
+    }
+    for (; i < n; ++i) best = values[i] > best ? values[i] : best;
+    return best;
+}
+
+inline std::uint64_t below(const float* entries, const float* thresholds) {
+    std::uint64_t bits = 0;
+    for (std::size_t v = 0; v < 64; v += lanes<float>) bits |= less_than(load(entries + v), load(thresholds + v)) << v;
+    return bits;
+}
+
+// gain(i, l) = sum_j w_j max(0, d1_j - d_ij)                                    what i wins from every medoid
+//            + sum_{j: near(j) = l} w_j (d1_j - d2_j)                           what dropping l costs
+//            + sum_{j: near(j) = l, d_ij < d2_j} w_j (d2_j - max(d1_j, d_ij))   and what i takes over of that cost
+// Only the few j with d_ij < d2_j contribute beyond the precomputed second line.
+Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
+    __builtin_memcpy(gains, state.removal_gains, state.k * sizeof(double));
+    double shared = 0;
+    const auto take = [&](std::size_t j) {
+        const double d = row[j], d1 = state.nearest_distance[j], d2 = state.second_distance[j], w = state.weights[j];
+        shared += w * (d1 - (d < d1 ? d : d1));
+        gains[state.nearest[j]] += w * (d2 - (d < d1 ? d1 : d));
+    };
+    std::size_t j = 0;
+    for (; j + 64 <= state.m; j += 64) {  // many at once: a branch for each vector would often be mispredicted
+        std::uint64_t bits = below(row + j, state.second_distance + j);
+        for (; bits; bits &= bits - 1) take(j + static_cast<std::size_t>(__builtin_ctzll(bits)));
+    }
+    for (; j < state.m; ++j)
+        if (row[j] < state.second_distance[j]) take(j);
+    const double best = largest(gains, state.k);
+    std::int32_t slot = 0;
+    while (gains[slot] != best) ++slot;  // of equal removals the lowest slot
+    return {shared + best, slot};
+}
+
+double weighted_sum(const float* row, const double* weights, std::size_t m) {
+    constexpr std::size_t n_sums = 8;  // the same number at every level
+    double sums[n_sums] = {};
+    std::size_t j = 0;
+    for (; j + n_sums <= m; j += n_sums)
+        for (std::size_t s = 0; s < n_sums; ++s) sums[s] += static_cast<double>(row[j + s]) * weights[j + s];
+    double total = 0;
+    for (; j < m; ++j) total += static_cast<double>(row[j]) * weights[j];
+    for (std::size_t s = 0; s < n_sums; ++s) total += sums[s];
+    return total;
+}
+
+RowScan scan_row(const float* row, std::size_t m) {
+    constexpr std::size_t step = lanes<float>;
+    float smallest = row[0], greatest = row[0];
+    bool valid = true;
+    const auto see = [&](float d) {
+        smallest = d < smallest ? d : smallest;
+        greatest = d > greatest ? d : greatest;
+        valid &= d >= 0 && d <= __FLT_MAX__;
+    };
+    std::size_t j = 0;
+    if (m >= step) {
+        Floats low = load(row), high = low;
+        Vector<std::int32_t> all_valid = ~Vector<std::int32_t>{};
+        for (; j + step <= m; j += step) {
+            const Floats d = load(row + j);
+            low = d < low ? d : low;
+            high = d > high ? d : high;
+            all_valid &= (d >= 0.0f) & (d <= __FLT_MAX__);
+        }
+        for (std::size_t lane = 0; lane < step; ++lane) {
+            see(low[lane]);
+            see(high[lane]);
+            valid &= all_valid[lane] != 0;
+        }
+    }
+    for (; j < m; ++j) see(row[j]);
+    std::int32_t argmin = 0;
+    if (valid)
+        while (row[argmin] != smallest) ++argmin;
+    return {argmin, smallest, greatest, valid};
+}
+
+}  // namespace
+}  // namespace OBP_LEVEL
+}  // namespace obp
