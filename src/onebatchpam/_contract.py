@@ -64,8 +64,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             disk is never read as a whole: the path of a .npy file, of a Parquet file or of a folder of them, a
             `numpy.memmap`, an array of Zarr or h5py.
             With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
-            memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
-            of text n strings; with a callable also a list of n objects of any kind.
+            memory-mapped: only the columns of the batch and the rows of medoids and candidates are read and copied.
+            With a metric of text n strings; with a callable also a list of n objects of any kind.
         y : ignored
             For the conventions of scikit-learn.
         fixed_medoids : array-like of row indices, default=None
@@ -240,8 +240,8 @@ class WeightedMedoidEstimator(MedoidEstimator):
             is on disk is never read as a whole: the path of a .npy file, of a Parquet file or of a folder of them, a
             `numpy.memmap`, an array of Zarr or h5py.
             With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
-            memory-mapped: only the columns of the batch and the rows of medoids are read and copied. With a metric
-            of text n strings; with a callable also a list of n objects of any kind.
+            memory-mapped: only the columns of the batch and the rows of medoids and candidates are read and copied.
+            With a metric of text n strings; with a callable also a list of n objects of any kind.
         y : ignored
             For the conventions of scikit-learn.
         sample_weight : array-like of shape (n,) or float, default=None

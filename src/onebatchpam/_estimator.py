@@ -71,8 +71,8 @@ class OneBatchPAM(WeightedMedoidEstimator):
         Rounds of refinement after the batch search: a few promising candidates for each medoid are compared with all
         rows, or a large sample if these are very many, and swaps that lower the objective itself are made. Never
         worse than without. ``"auto"`` goes on as long as it pays; a number is the largest number of rounds, 0 leaves
-        the medoids as the batch search found them. A round costs about 10 n k dissimilarities; where that is more than
-        2^26, no more than this, or 11 k m, and n (k + 100) besides.
+        the medoids as the batch search found them. A first round costs about n (11 k + 100) dissimilarities, and
+        later ones less; where 11 n k is more than 2^26, no more than this, or 11 k m, and n (k + 100) besides.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
         Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
         equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and

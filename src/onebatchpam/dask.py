@@ -55,7 +55,7 @@ class OneBatchPAM(_estimator.OneBatchPAM):
     gathered, and fitted as data in memory are.
 
     The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Rows
-    that are not persisted are read anew in each pass: about fifteen, most of them short. Where a cluster loses a
+    that are not persisted are read anew in each pass: some twenty, most of them short. Where a cluster loses a
     worker, what it has lost is computed again.
 
     ``metric="precomputed"`` is not possible; ``"seuclidean"`` and ``"mahalanobis"`` need their matrix in
