@@ -6,7 +6,6 @@
 
 namespace obp {
 namespace OBP_LEVEL {
-
 namespace {
 
 template <class T>
@@ -200,13 +199,12 @@ inline void fill_group(const Tile& tile, std::size_t group, std::size_t first_ro
     Sums<T, n_rows> totals;
     for (int row = 0; row < n_rows; ++row)
         for (int v = 0; v < vectors_per_panel; ++v) totals[row][v] = broadcast(bases[row]);
-    if constexpr (is_exact<T>) {
-        const std::size_t end = Metric::is_product ? live.ends[0] : tile.n_units;
-        add_units<Metric, n_rows>(rows, tile.n_units, live, panel, 0, end, totals);
-    } else {
-        for (std::size_t run = 0, begin = 0, end = 0, start = 0; start < tile.n_units; ++run, begin = end) {
-            start = end_of_sum<T>(start, tile.n_units);
-            end = Metric::is_product ? live.ends[run] : start;
+    for (std::size_t run = 0, begin = 0, end = 0, start = 0; start < tile.n_units; ++run, begin = end) {
+        start = end_of_sum<T>(start, tile.n_units);
+        end = Metric::is_product ? live.ends[run] : start;
+        if constexpr (is_exact<T>)
+            add_units<Metric, n_rows>(rows, tile.n_units, live, panel, begin, end, totals);
+        else {
             Sums<T, n_rows> sums = {};
             add_units<Metric, n_rows>(rows, tile.n_units, live, panel, begin, end, sums);
             for (int row = 0; row < n_rows; ++row)

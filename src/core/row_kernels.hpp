@@ -6,7 +6,6 @@
 
 namespace obp {
 namespace OBP_LEVEL {
-
 namespace {
 
 double largest(const double* values, std::size_t n) {
