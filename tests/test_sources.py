@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics.pairwise import manhattan_distances
 
@@ -119,6 +120,14 @@ class TestNamesOfFeatures:
         parquet.write_table(other, tmp_path / "other.parquet")
         with pytest.raises(ValueError, match="feature names"):
             model.predict(tmp_path / "other.parquet")
+
+    @pytest.mark.parametrize("name", [None, "customer"])
+    def test_the_index_of_a_frame_is_no_feature(self, name, X, tmp_path):
+        frame = pd.DataFrame(X, columns=list("abcdef")).rename_axis(name)[::2]
+        frame.to_parquet(tmp_path / "X.parquet")
+        model = OneBatchPAM(3, random_state=0).fit(tmp_path / "X.parquet")
+        assert model.feature_names_in_.tolist() == list("abcdef")
+        np.testing.assert_array_equal(model.cluster_centers_, X[::2][model.medoid_indices_])
 
     def test_arrays_do_not(self, X, tmp_path):
         model = OneBatchPAM(3, random_state=0).fit(as_hdf5(X, tmp_path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from onebatchpam import OneBatchPAM, _sources
@@ -73,6 +74,12 @@ class TestErrors:
     def test_columns_that_are_not_numeric(self, tmp_path):
         parquet.write_table(pyarrow.table({"a": [1.0], "city": ["Rome"]}), tmp_path / "X.parquet")
         with pytest.raises(ValueError, match="column 'city' of X is of type string: expected numbers"):
+            OneBatchPAM().fit(tmp_path / "X.parquet")
+
+    @pytest.mark.parametrize("values", [pd.Categorical(["Rome"]), pd.to_datetime(["2025-01-01"], utc=True)])
+    def test_columns_that_numpy_does_not_know(self, values, tmp_path):
+        pd.DataFrame({"a": [1.0], "b": values}).to_parquet(tmp_path / "X.parquet")
+        with pytest.raises(ValueError, match=r"column 'b' of X is of type (dictionary|timestamp).*: expected numbers"):
             OneBatchPAM().fit(tmp_path / "X.parquet")
 
     def test_missing_values(self, tmp_path):

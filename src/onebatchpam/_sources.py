@@ -84,7 +84,7 @@ class ParquetSource(Source):
         sizes = []
         for file in files:
             metadata = parquet.read_metadata(file)
-            schema = metadata.schema.to_arrow_schema()
+            schema = features_of(metadata.schema.to_arrow_schema())
             if file == files[0]:
                 self._schema = schema
             elif (schema.names, schema.types) != (self._schema.names, self._schema.types):
@@ -113,7 +113,7 @@ class ParquetSource(Source):
     def _read_group(self, number: int, out: NDArray[Any]) -> None:
         path, metadata, group = self._groups[number]
         with import_parquet().ParquetFile(path, metadata=metadata) as file:
-            table = file.read_row_group(group, use_threads=False)
+            table = file.read_row_group(group, columns=self._schema.names, use_threads=False)
         for position, column in enumerate(table.columns):
             if column.null_count and self.dtype.kind != "f":  # else it becomes NaN
                 raise ValueError(
@@ -146,16 +146,34 @@ def parquet_files(path: Path) -> list[Path]:
     return files
 
 
+def features_of(schema: Any) -> Any:
+    """Return the columns without those in which pandas has stored the index of a frame."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    for name in index:
+        if isinstance(name, str):  # a range is no column
+            schema = schema.remove(schema.get_field_index(name))
+    return schema
+
+
 def described(schema: Any) -> str:
     """Return the names and types of columns."""
     return ", ".join(f"{name} ({kind})" for name, kind in zip(schema.names, schema.types, strict=True))
 
 
+def number_dtype(kind: Any) -> np.dtype[Any] | None:
+    """Return the NumPy type of a column of numbers or truth values, None of any other."""
+    try:
+        dtype = np.dtype(kind.to_pandas_dtype())
+    except (NotImplementedError, TypeError):  # categories; times with a zone
+        return None
+    return dtype if dtype.kind in "biuf" else None
+
+
 def common_dtype(schema: Any, name: str) -> np.dtype[Any]:
     """Return the type that holds all columns."""
-    kinds = [np.dtype(field.type.to_pandas_dtype()) for field in schema]
+    kinds = [number_dtype(field.type) for field in schema]
     for field, kind in zip(schema, kinds, strict=True):
-        if kind.kind not in "biuf":
+        if kind is None:
             raise ValueError(
                 f"column {field.name!r} of {name} is of type {field.type}: expected numbers; leave it out of the file, "
                 "or read the file into a frame for metric='gower'"
