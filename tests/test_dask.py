@@ -56,6 +56,17 @@ def assert_contract(model, X, weights=None):
     assert model.n_features_in_ == X.shape[1]
 
 
+@pytest.mark.parametrize("variant", ["progressive", "nniw", "debias"])
+def test_a_batch_of_all_rows_that_have_a_weight(X, variant, rng):
+    weights = np.zeros(N)
+    weights[rng.permutation(N)[:M]] = rng.rand(M)
+    model = make_model(variant=variant).fit(in_chunks(X, 1000, 1000), sample_weight=weights)
+    assert len(model.batch_indices_) == M
+    np.testing.assert_allclose(model.batch_inertia_, model.inertia_)  # nothing is estimated
+    in_memory = onebatchpam.FasterPAM(K, metric="manhattan", random_state=0).fit(X, sample_weight=weights)
+    assert model.inertia_ <= 1.05 * in_memory.inertia_
+
+
 @pytest.mark.parametrize("variant", ["progressive", "nniw", "debias", "unif", "lwcs"])
 def test_every_variant_is_about_as_good_as_in_memory(X, variant):
     def mean_inertia(kind, data):

@@ -47,16 +47,18 @@ def test_best_swaps(partition, rng):
 
 def test_best_members(partition, rng):
     X, medoids = partition.given, partition.take(np.array([3, 50, 200, 399]))
-    points, weights, second = rng.rand(40, 3), rng.rand(40), (rng.rand(40) + 0.3).astype(np.float32)
-    of_points = np.repeat(np.arange(K, dtype=np.int32), 10)
+    drawn, weights, second = rng.permutation(N)[:40], rng.rand(40), (rng.rand(40) + 0.3).astype(np.float32)
     slots = reference.distance_block(X, medoids.rows, "manhattan").argmin(axis=1)
-    losses = np.minimum(reference.distance_block(X, points, "manhattan"), second) * weights
-    keys = np.array([row[of_points == slot].sum() for row, slot in zip(losses, slots, strict=True)])
+    of_points = slots[drawn].astype(np.int32)
+    losses = np.minimum(reference.distance_block(X, X[drawn], "manhattan"), second)
+    others = [(of_points == slot) & (drawn != row) for row, slot in enumerate(slots)]  # a row does not judge itself
+    keys = np.array([np.average(losses[row, some], weights=weights[some]) for row, some in enumerate(others)])
     possible = np.setdiff1d(np.flatnonzero(partition.weights), medoids.numbers - FIRST)
     possible = possible[slots[possible] >= 1]  # the first medoid is fixed
     expected = {int(possible[row]) for row in smallest(keys[possible], slots[possible])}
 
-    found = best_members(partition, METRIC, medoids, ClusterPoints(points, of_points, weights, second), 1, COUNT)
+    points = ClusterPoints(X[drawn], FIRST + drawn, of_points, weights, second)
+    found = best_members(partition, METRIC, medoids, points, 1, COUNT)
     assert set(found.numbers - FIRST) == expected
     merged = merge_best([None, found, None], 1)
     assert set(merged.numbers - FIRST) == {int(possible[row]) for row in smallest(keys[possible], slots[possible], 1)}

@@ -23,7 +23,7 @@ from onebatchpam._gower import Gower, TableColumn, check_table, columns_of
 from onebatchpam._gower_parts import summarise
 from onebatchpam._metrics import Metric, MetricLike, Rows, resolve_metric
 from onebatchpam._progress import Stages
-from onebatchpam._refine import smallest_of_each
+from onebatchpam._refine import mean_losses_of, smallest_of_each
 from onebatchpam._tiles import PairError, each_tile, fill_all, only_column
 from onebatchpam._validation import check_distances
 from onebatchpam._weights import BlockScan, check_tile
@@ -316,6 +316,7 @@ class ClusterPoints:
     """Some points of each cluster, by which its members are judged."""
 
     rows: Any  # as given
+    numbers: Indices
     slots: NDArray[np.int32]  # the cluster of each
     weights: NDArray[np.float64]
     second_distances: NDArray[np.float32]  # to the medoid that is left if that of the cluster goes
@@ -324,18 +325,19 @@ class ClusterPoints:
 def best_members(
     partition: Partition, metric: Metric, medoids: Sample, points: ClusterPoints, n_fixed: int, count: int
 ) -> Sample:
-    """Return for each cluster the few members with the smallest loss over its points, which is their key."""
+    """Return for each cluster the few members with the smallest mean loss over its points, which is their key."""
     rows, slots = partition.rows(metric), assign_rows(partition, metric, medoids.rows).labels
     keys = np.full(partition.n, np.inf)
     compared = metric.check(points.rows, "X")
     for slot in np.intersect1d(slots, points.slots[points.slots >= n_fixed]):
         members, chosen = np.flatnonzero(slots == slot), np.flatnonzero(points.slots == slot)
-        columns = metric.to(compared[chosen], rows[members], 1)
-        for some, tile in each_tile(columns):
-            np.minimum(tile, points.second_distances[chosen], out=tile)
-            sums = np.empty(len(tile))
-            _core.weighted_row_sums(tile, points.weights[chosen], sums, 1)
-            keys[members[some]] = sums
+        keys[members] = mean_losses_of(
+            metric.to(compared[chosen], rows[members], 1),
+            partition.first + members,
+            points.numbers[chosen],
+            points.weights[chosen],
+            points.second_distances[chosen],
+        )
     keys[partition.weights == 0] = np.inf
     keys[partition.places_of(medoids.numbers)] = np.inf
     possible = np.flatnonzero(keys < np.inf)

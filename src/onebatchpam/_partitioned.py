@@ -240,7 +240,7 @@ def sample_batch(
         weights = np.sum([each.weight_of_nearest for each in scanned.summaries], axis=0)
         weights *= len(weights) / data.n_present
     own_distances = np.full(len(drawn), np.nan)
-    if variant in DEBIASED:
+    if variant in DEBIASED and len(drawn) < data.n_present:  # all rows estimate nothing
         largest = max(each.largest for each in scanned.summaries)
         own_distances = debiased_distances(drawn.weights, data.weight, data.n_present, largest)
         own_distances[np.isin(drawn.numbers, fixed)] = np.nan

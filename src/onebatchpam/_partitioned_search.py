@@ -161,7 +161,9 @@ class PartitionedSearch:
             smallest_of_each(state.nearest[order], np.arange(len(order), dtype=np.float64), POINTS_PER_CLUSTER)
         ]
         rows = _safe_indexing(space.sample.rows, drawn)
-        return ClusterPoints(rows, state.nearest[drawn], space.weights[drawn], state.second_distances[drawn])
+        return ClusterPoints(
+            rows, space.numbers(drawn), state.nearest[drawn], space.weights[drawn], state.second_distances[drawn]
+        )
 
 
 def by_gain(candidates: Sample) -> Sample:

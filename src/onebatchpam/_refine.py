@@ -118,7 +118,8 @@ class Refinement:
         k, n_points = len(medoids), len(points.indices)
         tried, is_open = np.zeros(self._space.n, dtype=bool), np.arange(k) >= self._n_fixed
         screen = self._block if n_points == self._space.n else self._block.subset(points.indices)
-        open_block = self._block_opener(k, points.indices)
+        kept = self._block.n_bytes + (0 if screen is self._block else screen.n_bytes)
+        open_block = self._block_opener(k, points.indices, self._memory_limit - kept)
         rows = np.empty((k, n_points), np.float32)
         self._fill(rows, medoids, points.indices)
         if n_points == self._space.n:
@@ -159,9 +160,8 @@ class Refinement:
         n_points = max(m, n_points)  # fewer than the batch has would tell nothing new
         return sample_by_weight(self._space.weights, min(n_points, n), self._rng)
 
-    def _block_opener(self, k: int, points: Indices) -> Callable[[Indices, NDArray[np.float32]], Block]:
+    def _block_opener(self, k: int, points: Indices, limit: int) -> Callable[[Indices, NDArray[np.float32]], Block]:
         """Return what makes a block of candidates x points, the first k of which are medoids whose rows are known."""
-        limit = self._memory_limit - self._block.n_bytes
         if self._room is None:
             self._room = Room(len(points))
         room = self._room
@@ -323,12 +323,27 @@ def clusters_of(labels: NDArray[Any]) -> Iterator[tuple[int, Indices]]:
 
 
 def mean_losses(space: Space, members: Indices, judges: Judges) -> NDArray[np.float64]:
-    """Return the mean loss of each member over the judges but itself: the distance to itself tells nothing."""
-    points, weights = judges.points.indices, judges.points.weights
+    """Return the mean loss of each member over the judges but itself."""
+    points = judges.points
+    columns = space.to_points(points.indices, members)
+    return mean_losses_of(columns, members, points.indices, points.weights, judges.second_distances)
+
+
+def mean_losses_of(
+    columns: Columns,
+    members: Indices,
+    judges: Indices,
+    weights: NDArray[np.float64],
+    second_distances: NDArray[np.float32],
+) -> NDArray[np.float64]:
+    """Return the mean loss of each row, given their numbers and those of the columns, which may be some of them.
+
+    The distance of a row to itself tells nothing, and would only prefer the rows that happen to be judges.
+    """
     losses = np.empty(len(members))
-    for rows, tile in each_tile(space.to_points(points, members)):
-        _core.weighted_row_sums(np.minimum(tile, judges.second_distances, out=tile), weights, losses[rows], 1)
-    places = np.minimum(np.searchsorted(points, members), len(points) - 1)
-    own_weights = np.where(points[places] == members, weights[places], 0)
-    other_weights = weights.sum() - own_weights
+    for rows, tile in each_tile(columns):
+        _core.weighted_row_sums(np.minimum(tile, second_distances, out=tile), weights, losses[rows], 1)
+    order = np.argsort(judges)
+    places = order[np.minimum(np.searchsorted(judges, members, sorter=order), len(judges) - 1)]
+    other_weights = weights.sum() - np.where(judges[places] == members, weights[places], 0)
     return np.divide(losses, other_weights, out=losses, where=other_weights > 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -123,8 +123,9 @@ class OneBatchPAM(_estimator.OneBatchPAM):
         wanted = np.concatenate([fixed, self._rows_to_start_from(k, data.n)])
         sample = gather_sample(data, rows_to_gather(m, data.head.shape[1]), wanted, rng)
         space = GatheredRows(data, sample, fixed)
-        starts = [cast(Indices, choose_start(self, space, k, m, rng, stages))]  # BUILD is for a batch of all rows
-        starts += [initial_medoids(self.init, space, k, rng, stages) for _ in range(n_init - 1)]
+        first = choose_start(self, space, k, m, rng, stages)
+        starts = [] if first is None else [first]  # BUILD would need the block, which is in the partitions
+        starts += [initial_medoids(self.init, space, k, rng, stages) for _ in range(n_init - len(starts))]
         batch = sample_batch(data, m, variant, fixed, rng)
         search = PartitionedSearch(
             data,
