@@ -167,6 +167,17 @@ def test_a_row_that_is_no_dissimilarity_is_found():
         OneBatchPAM(3, metric=compare, batch_size=400, memory_limit=0).fit(X[:400])
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_float32_rounds_by_what_is_compared_together(metric):
+    rows = np.random.RandomState(0).rand(1500, 64).astype(np.float32)
+    rows[:, 5:] *= np.random.RandomState(1).rand(1500, 59) < 0.2
+    model = clone(MODEL).set_params(metric=metric)
+    whole, *others = (clone(model).set_params(memory_limit=limit).fit(rows) for limit in ("1GB", BLOCK // 3, 0))
+    for other in others:
+        np.testing.assert_array_equal(other.medoid_indices_, whole.medoid_indices_)
+        np.testing.assert_allclose(other.batch_inertia_, whole.batch_inertia_, rtol=1e-6)
+
+
 def test_select_k():
     whole, recomputed = (select_k(X, [2, 5, 9], clone(MODEL).set_params(memory_limit=limit)) for limit in ("1GB", 0))
     for ours, theirs in zip(recomputed.medoids, whole.medoids, strict=True):
@@ -191,6 +202,19 @@ class TestLimit:
         assert resolve_memory_limit(None) == 5 * 10**8
         monkeypatch.setattr(_memory, "available_bytes", lambda: None)
         assert resolve_memory_limit(None) > 10**15
+
+    def test_a_container_may_have_less_than_the_system(self, tmp_path, monkeypatch):
+        assert _memory._free_in_container(tmp_path) is None
+        (tmp_path / "memory.current").write_text("900\n")
+        (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 250\nactive_file 50\n")
+        (tmp_path / "memory.max").write_text("max\n")
+        assert _memory._free_in_container(tmp_path) is None
+        (tmp_path / "memory.max").write_text("1000\n")
+        assert _memory._free_in_container(tmp_path) == 400
+        monkeypatch.setattr(_memory, "_free_in_container", lambda: 400)
+        assert _memory.available_bytes() == 400
+        monkeypatch.setattr(_memory, "_free_in_container", lambda: 2**60)
+        assert _memory.available_bytes() == _memory._free_in_system() < 2**60
 
     def test_the_whole_block_if_it_fits(self):
         assert clone(MODEL).set_params(memory_limit=BLOCK).fit(X).block_storage_ == "whole"

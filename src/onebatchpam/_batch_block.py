@@ -9,7 +9,6 @@ from onebatchpam._block import Block, WholeBlock, open_block
 from onebatchpam._distances import Space
 from onebatchpam._progress import Stages
 from onebatchpam._sampling import Batch, extend_batch, round_sizes, sample_batch
-from onebatchpam._swap import bytes_to_search
 from onebatchpam._weights import BlockScan, fill_scanned
 
 
@@ -30,7 +29,7 @@ def sample_block(
     first, *others = round_sizes(variant, m, space.n)
     batch = sample_batch(space, first, variant, rng, stages)
     shape = space.n, len(batch.indices) + sum(others)
-    entries = np.empty(shape, np.float32) if bytes_to_search(*shape) <= memory_limit else None
+    entries = np.empty(shape, np.float32) if 4 * shape[0] * shape[1] <= memory_limit else None
     scan = BlockScan(space.n, n_jobs)
     scan_columns(space, batch, 0, entries, scan, stages)
     for size in others:

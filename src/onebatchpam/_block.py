@@ -1,7 +1,7 @@
 """A block of dissimilarities, candidates x points, as the swap search sees it: a tile of candidates at a time.
 
-All of it need not be in memory. How much is changes no result, only the time: it is whole if it fits, otherwise reduced
-to what the search looks at, otherwise computed again in each pass.
+All of it need not be in memory. How much is changes the time, but no result, except for how float32 rounds: it is whole
+if it fits, otherwise reduced to what the search looks at, otherwise computed again in each pass.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class WholeBlock(Block):
         return self.entries[candidates]
 
     def subset(self, candidates: Indices) -> Block:
-        return WholeBlock(self.entries[candidates])
+        return _PartOfWholeBlock(self, candidates)
 
     def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
         self.entries[rows, columns] = values
@@ -104,6 +104,31 @@ class WholeBlock(Block):
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
         for rows in tile_bounds(self.n, TILES_PER_SWEEP * _tiles.TILE_ENTRIES // self.m):
             yield rows, self.entries[rows]
+
+
+class _PartOfWholeBlock(Block):
+    """Some rows of a whole block, which are copied for as long as they are looked at: a tile at a time."""
+
+    storage = "whole"
+
+    def __init__(self, block: WholeBlock, candidates: Indices) -> None:
+        super().__init__(len(candidates), block.m)
+        self._block, self._candidates = block, candidates
+        self._room = Room(block.m)
+
+    def rows(self, candidates: Indices) -> Entries:
+        return self._block.rows(self._candidates[candidates])
+
+    def subset(self, candidates: Indices) -> Block:
+        return _PartOfWholeBlock(self._block, self._candidates[candidates])
+
+    def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        self._block.replace(self._candidates[rows], columns, values)
+
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        for rows in tile_bounds(self.n, _tiles.TILE_ENTRIES // self.m):
+            tile = self._room.of(rows)  # by "clip" it is written to directly; all candidates are rows
+            yield rows, np.take(self._block.entries, self._candidates[rows], axis=0, out=tile, mode="clip")
 
 
 class RecomputedBlock(Block):

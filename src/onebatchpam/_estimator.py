@@ -91,7 +91,7 @@ class OneBatchPAM(WeightedMedoidEstimator):
         How many bytes of dissimilarities may be kept, as a number or like ``"500MB"`` or ``"4GB"``; half of the memory
         that is free when None. The 4 n m bytes of the block are kept if they fit; otherwise only what is near enough to
         matter, at least 12 n m / (k + 1) bytes; otherwise, or if there are no more than 16 features and a native
-        metric, nothing, and all is computed again in each pass. Does not change the result.
+        metric, nothing, and all is computed again in each pass. Changes the result by rounding only.
     n_jobs : int, default=None
         Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
         change the result.

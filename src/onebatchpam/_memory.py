@@ -28,6 +28,22 @@ def resolve_memory_limit(limit: Any) -> int:
 
 def available_bytes() -> int | None:
     """Return the memory that can be had without swapping; all there is where that is unknown, None if nothing is."""
+    known = [free for free in (_free_in_system(), _free_in_container()) if free is not None]
+    return min(known, default=None)
+
+
+def _free_in_container(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return what a container that limits memory has left; files in the system's cache take none."""
+    try:
+        limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
+        lines = (folder / "memory.stat").read_text().splitlines()
+        cached = sum(int(line.split()[1]) for line in lines if line.split()[0] in ("active_file", "inactive_file"))
+    except (OSError, ValueError):  # no container, or one without a limit, which says "max"
+        return None
+    return max(0, limit - used + cached)
+
+
+def _free_in_system() -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))

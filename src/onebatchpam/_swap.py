@@ -93,11 +93,6 @@ def some_candidates(n: int, medoids: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.union1d(np.arange(0, n, stride), medoids)
 
 
-def bytes_to_search(n: int, m: int) -> int:
-    """Return how much memory a whole block takes, with the part of it that is searched first."""
-    return 4 * m * (n + (len(some_candidates(n, np.empty(0, np.int64))) if n > MANY_CANDIDATES else 0))
-
-
 def _sweep_until_idle(
     block: Block,
     medoids: NDArray[np.int64],
