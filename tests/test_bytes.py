@@ -99,3 +99,13 @@ def test_new_rows_may_be_other_numbers():
     expected = reference.distance_block(new, model.cluster_centers_, "manhattan")
     np.testing.assert_allclose(model.transform(new), expected, rtol=1e-6)
     np.testing.assert_array_equal(model.predict(X[:20].astype(np.uint8)), model.labels_[:20])
+
+
+@pytest.mark.parametrize("metric", BYTE_METRICS)
+@pytest.mark.parametrize("n_columns", [2, 17])
+def test_columns_that_are_all_the_same(metric, n_columns):
+    X = pixels()
+    Y = np.repeat(X[:1], n_columns, axis=0)
+    np.testing.assert_array_equal(
+        distance_block(X, Y, metric), distance_block(X, X[:1], metric).repeat(n_columns, axis=1)
+    )

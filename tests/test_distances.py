@@ -60,6 +60,11 @@ def test_native_equals_reference_for_all_sizes(simd_level, metric, dtype, n_feat
         assert_block(block, X[:n], Y[:m], metric)
 
 
+def test_what_is_precomputed_is_not_computed():
+    with pytest.raises(ValueError, match="metric='precomputed' leaves nothing to compute"):
+        distance_block(np.eye(3), np.eye(3), "precomputed")
+
+
 @metrics
 @pytest.mark.parametrize("dtype", CONVERTED_DTYPES)
 def test_other_types_are_converted(metric, dtype):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.spatial.distance
 from sklearn.base import clone
@@ -128,6 +130,32 @@ def runs_beside(work, attempts=100):
         sys.setswitchinterval(interval)
         other.join()
     return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits address space")
+def test_threads_that_cannot_be_had_are_done_without():
+    script = """
+import resource, sys
+import numpy as np
+import pandas as pd
+from onebatchpam import OneBatchPAM
+X = np.random.RandomState(0).rand(3000, 40)
+models = [OneBatchPAM(5, batch_size=500, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 500)]
+expected = models[0].fit(X).medoid_indices_
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))  # room for some thirty stacks
+assert (models[1].fit(X).medoid_indices_ == expected).all()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_bad_names_of_features_are_found_before_the_search(blobs, tmp_path, monkeypatch):
+    monkeypatch.setattr(OneBatchPAM, "_select", lambda *_: pytest.fail("the search began"))
+    frame = pd.DataFrame(blobs).rename(columns={0: "a"})
+    model = OneBatchPAM(3)
+    with pytest.raises(TypeError, match="only supported if all input features have string names"):
+        model.fit(frame)
+    assert not hasattr(model, "n_features_in_")
 
 
 class TestMethods:

@@ -182,6 +182,10 @@ class TestNewRows:
         with pytest.raises(ValueError, match=message):
             model.predict(change(frame))
 
+    def test_a_path(self):
+        with pytest.raises(ValueError, match=r"X='rows\.npy' is a path: metric='gower' takes tables in memory"):
+            OneBatchPAM(4, metric="gower").fit("rows.npy")
+
     def test_distance_block_compares_names(self, frame):
         with pytest.raises(ValueError, match=r"Y has the columns .*'town'.*expected those of X"):
             distance_block(frame, frame[frame.columns[::-1]], "gower")

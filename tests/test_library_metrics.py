@@ -139,6 +139,13 @@ def test_parameters_that_a_metric_does_not_take():
     assert "array(" not in str(caught.value)
 
 
+def test_products_of_matrices_do_not_depend_on_the_number_of_threads():
+    X = np.random.RandomState(0).rand(101, 37)
+    expected = distance_block(X, X, "nan_euclidean", n_jobs=1)
+    for n_jobs in (2, 3):
+        np.testing.assert_array_equal(distance_block(X, X, "nan_euclidean", n_jobs=n_jobs), expected)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_tile_of_many_columns_is_computed_in_parts(n_jobs, monkeypatch):
     calls, cdist = [], scipy.spatial.distance.cdist

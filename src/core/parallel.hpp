@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,11 @@ namespace obp {
 class Team {
 public:
     explicit Team(int n_threads) {
-        for (int i = 1; i < n_threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+        try {
+            for (int i = 1; i < n_threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+        } catch (const std::system_error&) {
+            // The system has no more threads: the work is done by those that there are.
+        }
     }
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;

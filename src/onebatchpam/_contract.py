@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +88,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
         rng = check_random_state(self.random_state)
         space = self._open_space(X, n_jobs, sample_weight)
+        copy(self)._remember_input(X, space)  # so that bad names of features are not found out at the end
         k = check_n_clusters(self.n_clusters, space.n, n_absent=int(np.sum(space.weights == 0)))
         space.fixed = check_fixed_medoids(fixed_medoids, k, space.n)
         check_labels_out(labels_out, "labels_out", space.n, k)
@@ -98,8 +100,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             medoids, assignment = assign(space, present.numbers(selection.medoids), stages, known, labels)
 
             warn_if_imperfect(selection, len(np.unique(assignment.labels)))
-            self._remember_input(X, space)
-            Clustering(
+            found = Clustering(
                 medoid_indices=medoids,
                 cluster_centers=space.rows(medoids),
                 labels=assignment.labels,
@@ -109,7 +110,9 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
                 n_distances=space.n_distances,
                 fit_seconds=stages.seconds,
                 attributes=selection.attributes,
-            ).publish(self)
+            )
+            self._remember_input(X, space)
+            found.publish(self)
         return self
 
     @abstractmethod

@@ -239,6 +239,8 @@ class VectorSpace(WholeSpace):
 
     @property
     def row_size(self) -> int:
+        if issparse(self.X):
+            return 1 + self.X.nnz // self.X.shape[0]
         return int(np.prod(self.X.shape[1:]))
 
     def rows(self, indices: Indices) -> Any:
@@ -363,6 +365,8 @@ def distance_block(
     array([[0.],
            [7.]])
     """
+    if metric == "precomputed":
+        raise ValueError("metric='precomputed' leaves nothing to compute: expected a metric of rows")
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X) or issparse(Y))
     rows = resolved.check(X, "X")
     fitted = resolved.fitted(rows)

@@ -10,6 +10,7 @@ as NaN. So one native kernel serves all kinds.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from sklearn.utils import _safe_indexing, check_array
 
 from onebatchpam import _core, _tiles
 from onebatchpam._metrics import Metric
+from onebatchpam._sources import is_path
 from onebatchpam._tiles import Columns
 
 KINDS = ("numeric", "ordinal", "categorical")
@@ -296,6 +298,10 @@ class Gower(Metric):
 
 def check_table(X: Any, name: str, estimator: object) -> Any:
     """Return X as a frame, or as an array of two dimensions with the values it has."""
+    if is_path(X):
+        raise ValueError(
+            f"{name}={os.fspath(X)!r} is a path: metric='gower' takes tables in memory; read it into a frame"
+        )
     if not hasattr(X, "iloc") and not hasattr(X, "get_columns"):
         kept = isinstance(X, np.ndarray) or issparse(X)
         dtype = None if kept else object  # NumPy would make strings of lists of numbers and strings

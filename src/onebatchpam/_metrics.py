@@ -254,9 +254,10 @@ class _LibraryColumns(Columns):
 
         n_parts = self._n_jobs
         if self._metric.library == "scipy":
-            # So small that Ctrl-C is answered between them although a tile has many columns. In scikit-learn, which
-            # multiplies matrices, the last digits would depend on it.
+            # So small that Ctrl-C is answered between them although a tile has many columns.
             n_parts = max(n_parts, min(len(out), len(out) * self._points.size // _tiles.SCIPY_TILE_WORK))
+        if self._metric.name == "nan_euclidean":
+            n_parts = 1  # a product of matrices, which has threads of its own; its last digits depend on their size
         parts = np.array_split(self._X[rows], n_parts), np.array_split(out, n_parts)
         Parallel(n_jobs=self._n_jobs, backend="threading")(
             delayed(fill_part)(part, out_part) for part, out_part in zip(*parts, strict=True) if len(part)
