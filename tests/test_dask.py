@@ -56,6 +56,13 @@ def assert_contract(model, X, weights=None):
     assert model.n_features_in_ == X.shape[1]
 
 
+def test_bad_names_of_features_are_found_before_the_search(X, monkeypatch):
+    monkeypatch.setattr(OneBatchPAM, "_fit_partitions", lambda *_: pytest.fail("the search began"))
+    frame = dd.from_pandas(pd.DataFrame(X).rename(columns={0: "a"}), npartitions=2)
+    with pytest.raises(TypeError, match="only supported if all input features have string names"):
+        make_model().fit(frame)
+
+
 @pytest.mark.parametrize("variant", ["progressive", "nniw", "debias"])
 def test_a_batch_of_all_rows_that_have_a_weight(X, variant, rng):
     weights = np.zeros(N)

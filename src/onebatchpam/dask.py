@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,6 +93,7 @@ class OneBatchPAM(_estimator.OneBatchPAM):
         partitions = Partitions(X, sample_weight)
         try:
             data = PartitionedRows(partitions, self.metric, self.metric_params, resolve_n_jobs(self.n_jobs), stages)
+            validate_data(copy(self), data.head, skip_check_array=True)  # bad names of features are not for the end
             k = check_n_clusters(self.n_clusters, data.n, n_absent=data.n - data.n_present)
             m = resolve_batch_size(self.batch_size, data.n_present, k)
             if data.n <= rows_to_gather(m, data.head.shape[1]):
