@@ -142,11 +142,12 @@ class SwapResult:
     converged: bool
 
 
-def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1, n_fixed=0):
+def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1, n_fixed=0, least_progress=0.0):
     """Swap eagerly until a full cycle of candidates brings no improvement. With chunk = 1: FasterPAM.
 
     With larger chunks the candidates of a chunk are first judged by the medoids before the chunk, and those that
-    improve are judged again, in order, by the medoids as they have become. The first n_fixed medoids stay.
+    improve are judged again, in order, by the medoids as they have become. The first n_fixed medoids stay. A pass that
+    lowers the loss by less than that fraction of it is the last.
     """
     n, m = block.shape
     weights = np.ones(m) if weights is None else np.asarray(weights, np.float64)
@@ -160,8 +161,10 @@ def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1,
         return int(gains.argmax()) if improves else None
 
     n_iter = n_swaps = n_idle = 0
-    while n_iter < max_iter and n_idle < n:
+    done = False
+    while n_iter < max_iter and not done:
         n_iter += 1
+        loss_before = loss(block, medoids, weights)
         for start in range(0, n, chunk):
             candidates = range(start, min(start + chunk, n))
             swaps_before = n_swaps
@@ -173,21 +176,24 @@ def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1,
             n_idle = n_idle + len(candidates) if n_swaps == swaps_before else 0
             if n_idle >= n:
                 break
-    return SwapResult(medoids, loss(block, medoids, weights), n_iter, n_swaps, n_idle >= n)
+        done = n_idle >= n or loss(block, medoids, weights) > loss_before * (1 - least_progress)
+    return SwapResult(medoids, loss(block, medoids, weights), n_iter, n_swaps, done)
 
 
-def search_in_levels(block, medoids, weights=None, *, many, **options):
+def search_in_levels(block, medoids, weights=None, *, many, least_progress=0.0, **options):
     """Swap as `swap_search`, but with more than that many candidates first among the medoids and some candidates.
 
     These are evenly spaced: every 16th, or as many as make a fifth of `many` if those are more. They may be many again.
+    Only among many does `least_progress` count.
     """
     n_swaps, medoids = 0, np.array(medoids)
     if len(block) > many:
         spaced = np.arange(0, len(block), min(16, 5 * len(block) // many))
         some = np.array(sorted({*spaced.tolist(), *medoids.tolist()}))
         start = [some.tolist().index(medoid) for medoid in medoids]
-        first = search_in_levels(block[some], start, weights, many=many, **options)
+        first = search_in_levels(block[some], start, weights, many=many, least_progress=least_progress, **options)
         medoids, n_swaps = some[first.medoids], first.n_swaps
+        options["least_progress"] = least_progress
     result = swap_search(block, medoids, weights, **options)
     result.n_swaps += n_swaps
     return result

@@ -91,18 +91,17 @@ class TestErrorsOfPeers:
         np.testing.assert_array_equal(model.predict(blobs), expected.argmin(axis=1))
         np.testing.assert_allclose(model.transform(blobs), expected, rtol=1e-9)
 
-    @pytest.mark.parametrize("call", ["fill", "fill viewed", "see", "weighted_row_sums", "sweep"])
+    @pytest.mark.parametrize("call", ["fill", "fill viewed", "see", "sweep"])
     def test_other_threads_run_during_native_code(self, call):
         block = np.random.RandomState(0).rand(20_000, 200).astype(np.float32)
         n, m = block.shape
         packed = _core.PackedColumns(block[:300], "manhattan")
-        out, sums, weights = np.empty((n, 300), np.float32), np.empty(n), np.ones(m)
+        out, weights = np.empty((n, 300), np.float32), np.ones(m)
         scanner = _core.RowScanner(np.empty(n, np.int32), np.empty(n, np.float32), 1)
         work = {
             "fill": lambda: packed.fill(block, out, 1),
             "fill viewed": lambda: packed.fill(block, out, scanner),
             "see": lambda: scanner.see(block),
-            "weighted_row_sums": lambda: _core.weighted_row_sums(block, weights, sums, 1),
             "sweep": lambda: _core.SwapSearch(n, np.arange(9), block[:9], weights, 0.0).sweep(block, 0, 1),
         }
         assert runs_beside(work[call])

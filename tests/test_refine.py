@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import reference
-from onebatchpam import OneBatchPAM, _core, _estimator, _refine
+from onebatchpam import OneBatchPAM, _core, _estimator, _refine, _swap
 from onebatchpam._block import WholeBlock
 from onebatchpam._distances import VectorSpace
 from onebatchpam._metrics import resolve_metric
@@ -140,6 +140,16 @@ def test_more_points_than_can_be_held_are_sampled(seed, weighted, monkeypatch):
     assert refined.n_distances_ < plain.n_distances_ + n_distances
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_search_among_many_candidates_that_is_refined_ends_with_small_progress(monkeypatch):
+    monkeypatch.setattr(_swap, "MANY_CANDIDATES", 400)
+    plain, refined = fit(refine=0), fit()
+    monkeypatch.setattr(_estimator, "PROGRESS_OF_PASS", 0.5)
+    assert fit().n_iter_ == 1 < refined.n_iter_
+    assert fit(refine=0).n_iter_ == plain.n_iter_  # to its end: there is nothing to make up for it
+    assert fit().inertia_ < plain.inertia_
+
+
 def test_a_sample_that_misleads_is_not_followed(monkeypatch):
     monkeypatch.setattr(_refine.Refinement, "_confirming_points", lambda self, k: Batch.unweighted(np.arange(k)))
     plain = fit(refine=0)
@@ -174,7 +184,7 @@ def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
     judges = draw_judges(Batch.unweighted(np.arange(300)), state, np.array([True, False, True]), rng)
     space = VectorSpace(rows, resolve_metric("manhattan"), 1)
     parts = [(np.arange(300)[part], nearest[part]) for part in (slice(0, 130), slice(130, 300))]
-    chosen = best_by_cluster(space, judges, parts, tried)
+    chosen = best_by_cluster(space, judges, parts, tried, 2)
     assert 1 not in nearest[chosen]
     for slot in (0, 2):
         members = np.flatnonzero((nearest == slot) & ~tried)

@@ -95,13 +95,16 @@ def test_every_swap_is_that_of_the_reference(simd_level, n, m, k, largest):
 
 @pytest.mark.parametrize("n_fixed", [0, 2])
 @pytest.mark.parametrize(("n", "many"), [(900, 800), (1300, 1300), (1500, 100), (3000, 50)])
-def test_many_candidates_are_searched_in_levels(n, many, n_fixed, monkeypatch):
+@pytest.mark.parametrize("least_progress", [0.0, 0.2])
+def test_many_candidates_are_searched_in_levels(n, many, n_fixed, least_progress, monkeypatch):
     monkeypatch.setattr(_swap, "MANY_CANDIDATES", many)
     block, init = integer_block(n, 23, largest=500), np.random.RandomState(1).permutation(n)[:5]
     weights = np.random.RandomState(2).randint(0, 5, 23).astype(float)
-    options = {"max_iter": 100, "tol": 0.0, "n_jobs": 2, "stages": Stages(), "n_fixed": n_fixed}
-    result = _swap.search_swaps(WholeBlock(block), init, weights, **options)
-    expected = reference.search_in_levels(block, init, weights, many=many, chunk=_core.SWEEP_CHUNK, n_fixed=n_fixed)
+    options = {"n_fixed": n_fixed, "least_progress": least_progress}
+    result = _swap.search_swaps(
+        WholeBlock(block), init, weights, max_iter=100, tol=0.0, n_jobs=2, stages=Stages(), **options
+    )
+    expected = reference.search_in_levels(block, init, weights, many=many, chunk=_core.SWEEP_CHUNK, **options)
     assert_same(result, expected)
     assert result.converged
     at_once = reference.swap_search(block, init, weights, chunk=_core.SWEEP_CHUNK, n_fixed=n_fixed)

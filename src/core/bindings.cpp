@@ -102,6 +102,15 @@ void init_scanner(RowScanner* self, ArrayOut<std::int32_t> nearest, ArrayOut<flo
     new (self) RowScanner(nearest.shape(0), nearest.data(), distances.data(), n_threads);
 }
 
+void init_summer(RowSummer* self, Array<double> weights, ArrayOut<double> sums, int n_threads,
+                 std::optional<Array<float>> caps) {
+    require(weights.shape(0) > 0, "there must be a weight");
+    require(!caps || caps->shape(0) == weights.shape(0), "weights and caps must be of the same length");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    new (self) RowSummer(sums.shape(0), weights.shape(0), weights.data(), caps ? caps->data() : nullptr, sums.data(),
+                         n_threads);
+}
+
 void init_evaluator(SwapEvaluator* self, const SwapSearch& search, ArrayOut<double> gains, ArrayOut<std::int32_t> slots,
                     int n_threads) {
     require(gains.shape(0) == slots.shape(0), "gains and slots must be of the same length");
@@ -240,13 +249,6 @@ void expand(Array<std::int64_t> starts, Array<Column> columns, Array<float> valu
                 n_threads);
 }
 
-void row_sums(Block<const float> block, Array<double> weights, ArrayOut<double> sums, int n_threads) {
-    require(weights.shape(0) == block.shape(1) && sums.shape(0) == block.shape(0),
-            "weights must have an entry for each column, sums for each row");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    weighted_row_sums(view_of(block), weights.data(), sums.data(), n_threads);
-}
-
 // capsule  IN  of a scipy.LowLevelCallable: the function, and as its context what is to be passed with every call
 void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
     void* function = capsule.data(capsule.name());
@@ -290,6 +292,10 @@ NB_MODULE(_core, module) {
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def_prop_ro("largest", &RowScanner::largest, "The largest entry.")
         .def_prop_ro("valid", &RowScanner::valid, "Whether all entries are finite and not negative.");
+    nb::class_<RowSummer, Viewer>(module, "RowSummer",
+                                  "Writes the weighted sum of each row, of entries no greater than the caps.")
+        .def("__init__", init_summer, "weights"_a.noconvert(), "sums"_a.noconvert(), "n_threads"_a,
+             "caps"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>());
     nb::class_<SwapEvaluator, Viewer>(module, "SwapEvaluator",
                                       "Writes what the best swap of each candidate would gain, and with which slot.")
         .def("__init__", init_evaluator, "search"_a, "gains"_a.noconvert(), "slots"_a.noconvert(), "n_threads"_a,
@@ -341,9 +347,6 @@ NB_MODULE(_core, module) {
         .def_prop_ro("nearest", view_of_state<std::int32_t, &SwapSearch::nearest>)
         .def_prop_ro("nearest_distances", view_of_state<float, &SwapSearch::nearest_distances>)
         .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>);
-
-    module.def("weighted_row_sums", row_sums, "block"_a.noconvert(), "weights"_a.noconvert(), "sums"_a.noconvert(),
-               "n_threads"_a, release());
 
     module.def("are_bytes", all_bytes<float>, "values"_a.noconvert(), "steps"_a, release());
     module.def("are_bytes", all_bytes<double>, "values"_a.noconvert(), "steps"_a, release(),

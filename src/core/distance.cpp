@@ -224,12 +224,11 @@ bool RowScanner::valid() const {
     return std::all_of(found_.begin(), found_.end(), [](const Found& found) { return found.valid; });
 }
 
-void weighted_row_sums(const BlockView& block, const double* weights, double* sums, int n_threads) {
+void RowSummer::see(const BlockView& rows, std::size_t first, int) {
     const Kernels& level = kernels();
-    parallel_for(n_threads, tiles_of(block.n_rows, shown_at_once), [&](std::size_t tile, int) {
-        for (std::size_t i = tile * shown_at_once; i < std::min(block.n_rows, (tile + 1) * shown_at_once); ++i)
-            sums[i] = level.weighted_sum(block.row(i), weights, block.n_columns);
-    });
+    for (std::size_t i = 0; i < rows.n_rows; ++i)
+        sums_[first + i] = caps_ ? level.capped_sum(rows.row(i), caps_, weights_, rows.n_columns)
+                                 : level.weighted_sum(rows.row(i), weights_, rows.n_columns);
 }
 
 }  // namespace obp

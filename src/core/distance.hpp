@@ -126,7 +126,22 @@ private:
     std::vector<Found> found_;  // by each thread
 };
 
-// sums  OUT  n_rows: the weighted sum of each row of the block
-void weighted_row_sums(const BlockView& block, const double* weights, double* sums, int n_threads);
+// Adds up the entries of each row.
+class RowSummer : public Viewer {
+public:
+    // weights  IN   of the columns
+    // caps     IN   what an entry of each column counts at most; null if there is no such bound
+    // sums     OUT  the weighted sum of each row
+    RowSummer(std::size_t n_rows, std::size_t n_columns, const double* weights, const float* caps, double* sums,
+              int n_threads)
+        : Viewer(n_rows, n_columns, n_threads), weights_(weights), caps_(caps), sums_(sums) {}
+
+    void see(const BlockView& rows, std::size_t first, int thread) override;
+
+private:
+    const double* weights_;
+    const float* caps_;
+    double* sums_;
+};
 
 }  // namespace obp

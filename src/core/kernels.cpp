@@ -26,6 +26,7 @@ const Kernels table = {
     dot_product,
     evaluate_swap,
     weighted_sum,
+    capped_sum,
     scan_row,
     below,
 };

@@ -112,6 +112,7 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     unit_ = unit_of<Value>();
     unit_bytes_ = sizeof(UnitOf<Value>);
     n_units_ = (n_varying * sizeof(Value) + unit_bytes_ - 1) / unit_bytes_;
+    is_identity_ = std::is_same_v<From, UnitOf<Value>> && n_units_ == n_features_ && metric_ != Metric::cosine;
 }
 
 // What the values in which all columns agree add to each dissimilarity of a row.
@@ -144,6 +145,11 @@ void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* base
     const auto* from = static_cast<const unsigned char*>(rows);
     auto* to = static_cast<unsigned char*>(units);
     auto* base = static_cast<unsigned char*>(bases);
+    if (is_identity_) {
+        std::memcpy(to, from, n_rows * row_bytes_);
+        std::memset(base, 0, n_rows * unit_bytes_);
+        return;
+    }
     for (std::size_t i = 0; i < n_rows; ++i)
         pack_row_(*this, from + i * row_bytes_, to + i * n_units_ * unit_bytes_, base + i * unit_bytes_);
 }

@@ -49,6 +49,7 @@ private:
     Unit unit_;
     std::size_t n_features_, n_values_, n_units_, row_bytes_, unit_bytes_;
     double steps_;
+    bool is_identity_;  // units are the values as they are given
     struct Run {
         std::size_t start, stop;
     };

@@ -52,48 +52,63 @@ Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
     return {shared + best, slot};
 }
 
-double weighted_sum(const float* row, const double* weights, std::size_t m) {
+template <class Entry>
+inline double weighted_sum_of(const Entry& entry, const double* weights, std::size_t m) {
     constexpr std::size_t n_sums = 8;  // the same number at every level
     double sums[n_sums] = {};
     std::size_t j = 0;
     for (; j + n_sums <= m; j += n_sums)
-        for (std::size_t s = 0; s < n_sums; ++s) sums[s] += static_cast<double>(row[j + s]) * weights[j + s];
+        for (std::size_t s = 0; s < n_sums; ++s) sums[s] += static_cast<double>(entry(j + s)) * weights[j + s];
     double total = 0;
-    for (; j < m; ++j) total += static_cast<double>(row[j]) * weights[j];
+    for (; j < m; ++j) total += static_cast<double>(entry(j)) * weights[j];
     for (std::size_t s = 0; s < n_sums; ++s) total += sums[s];
     return total;
+}
+
+double weighted_sum(const float* row, const double* weights, std::size_t m) {
+    return weighted_sum_of([=](std::size_t j) { return row[j]; }, weights, m);
+}
+
+double capped_sum(const float* row, const float* caps, const double* weights, std::size_t m) {
+    return weighted_sum_of([=](std::size_t j) { return row[j] < caps[j] ? row[j] : caps[j]; }, weights, m);
+}
+
+// The first entry that is no greater than `bound`, which is one of them.
+std::size_t first_not_above(const float* row, std::size_t m, float bound) {
+    constexpr std::size_t step = lanes<float>;
+    constexpr std::uint64_t all_lanes = (std::uint64_t{1} << step) - 1;
+    const Floats bounds = broadcast(bound);
+    std::size_t j = 0;
+    for (; j + step <= m; j += step)
+        if (const std::uint64_t not_above = ~less_than(bounds, load(row + j)) & all_lanes)
+            return j + static_cast<std::size_t>(__builtin_ctzll(not_above));
+    while (row[j] > bound) ++j;
+    return j;
 }
 
 RowScan scan_row(const float* row, std::size_t m) {
     constexpr std::size_t step = lanes<float>;
     float smallest = row[0], greatest = row[0];
     bool valid = true;
-    const auto see = [&](float d) {
-        smallest = d < smallest ? d : smallest;
-        greatest = d > greatest ? d : greatest;
-        valid &= d >= 0 && d <= __FLT_MAX__;
+    const auto take_in = [&](float low, float high, bool is_valid) {
+        smallest = low < smallest ? low : smallest;
+        greatest = high > greatest ? high : greatest;
+        valid &= is_valid;
     };
     std::size_t j = 0;
     if (m >= step) {
         Floats low = load(row), high = low;
-        Vector<std::int32_t> all_valid = ~Vector<std::int32_t>{};
+        Vector<std::int32_t> are_valid = ~Vector<std::int32_t>{};
         for (; j + step <= m; j += step) {
             const Floats d = load(row + j);
             low = d < low ? d : low;
             high = d > high ? d : high;
-            all_valid &= (d >= 0.0f) & (d <= __FLT_MAX__);
+            are_valid &= (d >= 0.0f) & (d <= __FLT_MAX__);
         }
-        for (std::size_t lane = 0; lane < step; ++lane) {
-            see(low[lane]);
-            see(high[lane]);
-            valid &= all_valid[lane] != 0;
-        }
+        for (std::size_t lane = 0; lane < step; ++lane) take_in(low[lane], high[lane], are_valid[lane] != 0);
     }
-    for (; j < m; ++j) see(row[j]);
-    std::int32_t argmin = 0;
-    if (valid)
-        while (row[argmin] != smallest) ++argmin;
-    return {argmin, smallest, greatest, valid};
+    for (; j < m; ++j) take_in(row[j], row[j], row[j] >= 0 && row[j] <= __FLT_MAX__);
+    return {valid ? static_cast<std::int32_t>(first_not_above(row, m, smallest)) : 0, smallest, greatest, valid};
 }
 
 }  // namespace

@@ -95,6 +95,8 @@ struct Kernels {
     // The best removal for the candidate whose distances to the batch are `row`; `gains` (k) is scratch.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);
     double (*weighted_sum)(const float* row, const double* weights, std::size_t m);
+    // The same of entries that count no more than the cap of their column.
+    double (*capped_sum)(const float* row, const float* caps, const double* weights, std::size_t m);
     RowScan (*scan_row)(const float* row, std::size_t m);
     // A bit for each of 64 entries that is below its threshold.
     std::uint64_t (*below)(const float* entries, const float* thresholds);

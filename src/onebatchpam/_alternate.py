@@ -190,5 +190,5 @@ def sums_within(space: Space, members: NDArray[np.int64], n_jobs: int) -> NDArra
     scan = BlockScan(len(members), n_jobs)
     for rows, tile in each_tile(columns):
         scan.see(tile, rows.start)
-        _core.weighted_row_sums(tile, weights, sums[rows], n_jobs)
+        _core.RowSummer(weights, sums[rows], n_jobs).see(tile)
     return sums

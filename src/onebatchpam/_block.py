@@ -79,7 +79,7 @@ class Block(ABC):
         """Return the weighted sum of every row."""
         sums = np.empty(self.n)
         for rows, tile in self.tiles():
-            _core.weighted_row_sums(tile, weights, sums[rows], n_jobs)
+            _core.RowSummer(weights, sums[rows], n_jobs).see(tile)
         return sums
 
 

@@ -93,6 +93,20 @@ class RowScanner(Viewer):
     def valid(self) -> bool:
         """Whether all entries are finite and not negative."""
 
+class RowSummer(Viewer):
+    """
+    Writes the weighted sum of each row, of entries no greater than the caps.
+    """
+
+    def __init__(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+        caps: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+    ) -> None: ...
+
 class SwapEvaluator(Viewer):
     """
     Writes what the best swap of each candidate would gain, and with which slot.
@@ -245,12 +259,6 @@ class CustomMetric:
         n_threads: int,
     ) -> None: ...
 
-def weighted_row_sums(
-    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    n_threads: int,
-) -> None: ...
 @overload
 def are_bytes(
     values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],

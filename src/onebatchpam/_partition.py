@@ -337,6 +337,7 @@ def best_members(
             points.numbers[chosen],
             points.weights[chosen],
             points.second_distances[chosen],
+            1,
         )
     keys[partition.weights == 0] = np.inf
     keys[partition.places_of(medoids.numbers)] = np.inf

@@ -32,6 +32,9 @@ from onebatchpam._weights import check_tile
 
 MAX_AUTOMATIC_ROUNDS = 10
 LEAST_PROGRESS = 2e-4  # another round is made while the last one lowered the objective by more than this fraction
+# A search that is refined afterwards, among very many candidates, need not find the last swaps that improve on the
+# batch: a pass that lowered the loss by less than this is its last.
+PROGRESS_OF_PASS = 5e-3
 CANDIDATES_BY_BATCH = 5  # for each medoid, in each round
 CANDIDATES_BY_CLUSTER = 5
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
@@ -41,7 +44,7 @@ POINTS_PER_CLUSTER = 100  # with which the candidates of a cluster are compared
 MOST_ENTRIES = 2**26
 # Rows that are labelled, and compared within their clusters, at once: so few, and of so many entries, that little is
 # held besides the data, and enough that each cluster has a number of them.
-PART_ROWS, PART_ENTRIES = 2**17, 2**22
+PART_ROWS, PART_ENTRIES = 2**19, 2**23
 ROWS_TRANSPOSED = 256  # at once: a column of so many rows stays in the first-level cache
 
 
@@ -214,7 +217,7 @@ class Refinement:
         by_batch = points.indices[best_by_batch(screen, search, is_open, tried[points.indices], self._n_jobs)]
         tried[by_batch] = True
         judges = draw_judges(points, state, is_open, self._rng)
-        by_cluster = best_by_cluster(self._space, judges, self._labelled_rows(medoids, state), tried)
+        by_cluster = best_by_cluster(self._space, judges, self._labelled_rows(medoids, state), tried, self._n_jobs)
         tried[by_cluster] = True
         return np.concatenate([by_batch, by_cluster])
 
@@ -295,6 +298,7 @@ def best_by_cluster(
     judges: dict[int, Judges],
     labelled_rows: Iterable[tuple[Indices, NDArray[Any]]],
     tried: NDArray[np.bool_],
+    n_jobs: int,
 ) -> Indices:
     """Return which untried rows the judges of their cluster would have for a medoid, some for each of these clusters.
 
@@ -306,7 +310,7 @@ def best_by_cluster(
             members = rows[cluster]
             members = members[~tried[members]]
             if slot in judges and len(members):
-                found = mean_losses(space, members, judges[slot])
+                found = mean_losses(space, members, judges[slot], n_jobs)
                 best = np.argsort(found, kind="stable")[:CANDIDATES_BY_CLUSTER]
                 chosen.append(members[best])
                 slots.append(np.full(len(best), slot))
@@ -317,16 +321,16 @@ def best_by_cluster(
 
 def clusters_of(labels: NDArray[Any]) -> Iterator[tuple[int, Indices]]:
     """Return each label that occurs, and where."""
-    order = np.argsort(labels, kind="stable")
+    order = np.argsort(labels.astype(np.min_scalar_type(labels.max())), kind="stable")  # short ones in linear time
     for cluster in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         yield int(labels[cluster[0]]), cluster
 
 
-def mean_losses(space: Space, members: Indices, judges: Judges) -> NDArray[np.float64]:
+def mean_losses(space: Space, members: Indices, judges: Judges, n_jobs: int) -> NDArray[np.float64]:
     """Return the mean loss of each member over the judges but itself."""
     points = judges.points
     columns = space.to_points(points.indices, members)
-    return mean_losses_of(columns, members, points.indices, points.weights, judges.second_distances)
+    return mean_losses_of(columns, members, points.indices, points.weights, judges.second_distances, n_jobs)
 
 
 def mean_losses_of(
@@ -335,14 +339,15 @@ def mean_losses_of(
     judges: Indices,
     weights: NDArray[np.float64],
     second_distances: NDArray[np.float32],
+    n_jobs: int,
 ) -> NDArray[np.float64]:
     """Return the mean loss of each row, given their numbers and those of the columns, which may be some of them.
 
     The distance of a row to itself tells nothing, and would only prefer the rows that happen to be judges.
     """
-    losses = np.empty(len(members))
-    for rows, tile in each_tile(columns):
-        _core.weighted_row_sums(np.minimum(tile, second_distances, out=tile), weights, losses[rows], 1)
+    losses, room = np.empty(len(members)), Room(columns.n_columns)
+    for rows in columns.tiles():
+        columns.fill_viewed(rows, room.of(rows), _core.RowSummer(weights, losses[rows], n_jobs, second_distances))
     order = np.argsort(judges)
     places = order[np.minimum(np.searchsorted(judges, members, sorter=order), len(judges) - 1)]
     other_weights = weights.sum() - np.where(judges[places] == members, weights[places], 0)

@@ -59,12 +59,21 @@ def search_from(
     tol: float,
     n_jobs: int,
     stages: Stages,
+    least_progress: float = 0.0,
 ) -> SwapResult:
     """Improve k medoids by swaps, from this start, which begins with the fixed ones, or else from BUILD's."""
 
     def search(block: Block, start: Indices) -> SwapResult:
         return search_swaps(
-            block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages, n_fixed=len(fixed)
+            block,
+            start,
+            weights,
+            max_iter=max_iter,
+            tol=tol,
+            n_jobs=n_jobs,
+            stages=stages,
+            n_fixed=len(fixed),
+            least_progress=least_progress,
         )
 
     if start is not None:

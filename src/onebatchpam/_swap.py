@@ -49,7 +49,8 @@ class SwapResult:
     n_swaps : int
         Swaps made.
     converged : bool
-        Whether a full cycle of candidates passed without a swap; False when `max_iter` ended the search.
+        Whether the search came to its end: a full cycle of candidates passed without a swap; False when `max_iter`
+        ended it.
     """
 
     medoids: NDArray[np.int64]
@@ -69,8 +70,12 @@ def search_swaps(
     n_jobs: int,
     stages: Stages,
     n_fixed: int = 0,
+    least_progress: float = 0.0,
 ) -> SwapResult:
-    """Improve the medoids by eager swaps until a full cycle brings none; the first ones may be fixed."""
+    """Improve the medoids by eager swaps until a full cycle brings none; the first ones may be fixed.
+
+    With many candidates, a pass that lowers the loss by less than a fraction `least_progress` of it is the last.
+    """
     with stages.stage("swap search", unit=" candidates") as bar:
         if len(medoids) == 1 and n_fixed == 0:
             return _best_single(block, medoids, weights, n_jobs)
@@ -81,7 +86,8 @@ def search_swaps(
                 some = some_candidates(block.n, start)
                 among_some = search(block.subset(some), np.searchsorted(some, start))
                 start, n_swaps = some[among_some.medoids], among_some.n_swaps
-            found = _sweep_until_idle(block, start, weights, max_iter, tol, n_jobs, n_fixed, bar)
+            enough = least_progress if block.n > MANY_CANDIDATES else 0.0
+            found = _sweep_until_idle(block, start, weights, max_iter, tol, n_jobs, n_fixed, enough, bar)
             return replace(found, n_swaps=n_swaps + found.n_swaps)
 
         return search(block, medoids)
@@ -101,19 +107,22 @@ def _sweep_until_idle(
     tol: float,
     n_jobs: int,
     n_fixed: int,
+    least_progress: float,
     bar: tqdm,
 ) -> SwapResult:
     search = _core.SwapSearch(block.n, medoids, block.rows(medoids), weights, tol, n_fixed)
     if n_fixed == len(medoids):
         return SwapResult(medoids, search.loss, 0, 0, True)
-    n_iter = 0
-    while n_iter < max_iter and not search.converged:
+    n_iter, done = 0, False
+    while n_iter < max_iter and not done:
         n_iter += 1
+        loss_before = search.loss
         for n_done in block.sweep(search, n_jobs):
             bar.set_postfix(passes=n_iter, swaps=search.n_swaps, block=block.storage, refresh=False)
             bar.update(n_done)
+        done = search.converged or search.loss > loss_before * (1 - least_progress)
     medoids = np.array(search.medoids, dtype=np.int64)
-    return SwapResult(medoids, search.loss, n_iter, search.n_swaps, search.converged)
+    return SwapResult(medoids, search.loss, n_iter, search.n_swaps, done)
 
 
 def _best_single(block: Block, medoids: NDArray[np.int64], weights: NDArray[np.float64], n_jobs: int) -> SwapResult:

@@ -93,23 +93,32 @@ void test_fixed_medoids(const char* level) {
 }
 
 void test_scans(const char* level) {
-    for (const std::size_t m : {1, 5, 16, 33}) {
+    for (const std::size_t m : {1, 5, 16, 33, 70}) {
         const std::size_t n = 70;
         auto block = random_rows<float>(n, m, 4);
+        for (float& d : block) d = std::floor(d / 8);  // so that some are equal
         const std::vector<double> weights(m, 2);
+        const std::vector<float> caps(m, 9);
         std::vector<std::int32_t> nearest(n);
         std::vector<float> distances(n);
-        std::vector<double> sums(n);
+        std::vector<double> sums(n), capped_sums(n);
         RowScanner scan(n, nearest.data(), distances.data(), 3);
         show({block.data(), n, m, m}, scan);
-        weighted_row_sums({block.data(), n, m, m}, weights.data(), sums.data(), 3);
+        RowSummer summer(n, m, weights.data(), nullptr, sums.data(), 3);
+        show({block.data(), n, m, m}, summer);
+        RowSummer capped_summer(n, m, weights.data(), caps.data(), capped_sums.data(), 3);
+        show({block.data(), n, m, m}, capped_summer);
         bool right = scan.valid() && scan.largest() == *std::max_element(block.begin(), block.end());
         for (std::size_t i = 0; i < n; ++i) {
             const auto begin = block.begin() + static_cast<std::ptrdiff_t>(i * m),
                        end = begin + static_cast<std::ptrdiff_t>(m);
-            double sum = 0;
-            for (auto d = begin; d != end; ++d) sum += 2.0 * *d;
-            right &= nearest[i] == std::min_element(begin, end) - begin && std::abs(sums[i] - sum) <= 1e-9 * sum;
+            double sum = 0, capped_sum = 0;
+            for (auto d = begin; d != end; ++d) {
+                sum += 2.0 * *d;
+                capped_sum += 2.0 * std::min(*d, 9.0f);
+            }
+            right &= nearest[i] == std::min_element(begin, end) - begin;
+            right &= sums[i] == sum && capped_sums[i] == capped_sum;  // of integers
             right &= distances[i] == *std::min_element(begin, end);
         }
         check(right, "scans find the nearest, the largest and the sums", level);
