@@ -304,6 +304,7 @@ def draw(records: dict[Run, Record], rows: int, path: Path) -> Path:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
 
     against_n, against_k = runs_of("n", rows, 0), runs_of("k", rows, 0)
     slope = exponent(against_n, records)
@@ -313,9 +314,14 @@ def draw(records: dict[Run, Record], rows: int, path: Path) -> Path:
     ):
         positions = [getattr(each, name) for each in runs]
         seconds = [records[each]["seconds"] for each in runs]
-        memory = [max(0.1, records[each]["peak_bytes"] / 1e6) for each in runs]
-        for axis, values, label in zip(axes[:, column], (seconds, memory), ("seconds", "MB beyond X"), strict=True):
-            axis.loglog(positions, values, "o-")
+        memory = [records[each]["peak_bytes"] / 1e6 for each in runs]
+        axes[0, column].loglog(positions, seconds, "o-")
+        axes[0, column].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes[0, column].yaxis.set_major_formatter("{x:g}")
+        axes[0, column].yaxis.set_minor_locator(NullLocator())
+        axes[1, column].semilogx(positions, memory, "o-")
+        axes[1, column].set_ylim(bottom=0)
+        for axis, label in zip(axes[:, column], ("seconds", "MB beyond X"), strict=True):
             axis.set_ylabel(label)
             axis.grid(alpha=0.3)
         axes[0, column].set_title(title)
