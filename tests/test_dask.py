@@ -17,7 +17,7 @@ from sklearn.datasets import make_blobs
 import onebatchpam
 import reference
 from contract import every_check
-from onebatchpam import _partitioned
+from onebatchpam import _partitioned, _partitioned_search
 from onebatchpam.dask import OneBatchPAM
 
 N, P, K, M = 4000, 5, 6, 200
@@ -172,6 +172,16 @@ def test_the_search_ends_where_no_row_brings_a_gain(X, k):
         others = np.delete(model.medoid_indices_, slot)
         nearest = block[others].min(axis=0, initial=np.inf)
         assert np.minimum(block, nearest).sum(axis=1).min() >= loss * (1 - 1e-6)
+
+
+def test_among_many_rows_a_search_that_is_refined_ends_with_small_progress(X, monkeypatch):
+    chunks = in_chunks(X, 700, 2000)
+    plain, refined = make_model(n_clusters=30, refine=0).fit(chunks), make_model(n_clusters=30).fit(chunks)
+    monkeypatch.setattr(_partitioned_search, "PROGRESS_OF_PASS", 0.9)
+    assert make_model(n_clusters=30).fit(chunks).n_iter_ == refined.n_iter_ > 1  # they are not many
+    monkeypatch.setattr(_partitioned_search, "MANY_CANDIDATES", N - 1)
+    assert make_model(n_clusters=30).fit(chunks).n_iter_ == 1
+    assert make_model(n_clusters=30, refine=0).fit(chunks).n_iter_ == plain.n_iter_
 
 
 def test_nearest_neighbour_weights_are_counts_of_all_rows(X):

@@ -18,9 +18,16 @@ from onebatchpam._distances import Indices
 from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Sample, join
 from onebatchpam._partitioned import GatheredRows, PartitionedRows, with_candidates
 from onebatchpam._progress import Stages
-from onebatchpam._refine import LEAST_PROGRESS, POINTS_PER_CLUSTER, Refined, Refinement, smallest_of_each
+from onebatchpam._refine import (
+    LEAST_PROGRESS,
+    POINTS_PER_CLUSTER,
+    PROGRESS_OF_PASS,
+    Refined,
+    Refinement,
+    smallest_of_each,
+)
 from onebatchpam._result import Selection
-from onebatchpam._swap import SwapResult, search_swaps
+from onebatchpam._swap import MANY_CANDIDATES, SwapResult, search_swaps
 from onebatchpam._tiles import fill_all
 from onebatchpam._weights import check_tile
 
@@ -58,7 +65,7 @@ class PartitionedSearch:
     def descend(self, start: Indices) -> list[Descent]:
         """Return what is reached from rows of the sample: before refinement and after."""
         first = self._search(self._block, start, self._stages)
-        medoids, candidates, search = self._search_all(self._sample.take(first.medoids))
+        medoids, candidates, search = self._search_all(self._sample.take(first.medoids), first.loss)
         selection = Selection.of_search(
             search,
             batch_indices=self._batch.numbers,
@@ -82,19 +89,24 @@ class PartitionedSearch:
             n_fixed=len(self._fixed),
         )
 
-    def _search_all(self, medoids: Sample) -> tuple[Sample, Sample, SwapResult]:
-        """Improve medoids until no row brings a gain; also return the rows that come next."""
+    def _search_all(self, medoids: Sample, loss: float) -> tuple[Sample, Sample, SwapResult]:
+        """Improve medoids of this loss until no row brings a gain, or until a search in memory would end, too.
+
+        Also return the rows that come next.
+        """
         n_iter, n_swaps, converged = 0, 0, False
+        least_progress = PROGRESS_OF_PASS if self._rounds > 0 and self._data.n > MANY_CANDIDATES else 0.0
         with self._stages.stage("swap search", unit=" candidates") as bar:
             while not converged and n_iter < self._max_iter:
                 candidates = self._data.best_swaps(self._batch, medoids, len(self._fixed))
                 known = join([medoids, by_gain(candidates)])
                 search = self._search(self._data.block(self._batch, known), np.arange(len(medoids)), Stages())
-                medoids, converged = known.take(search.medoids), search.n_swaps == 0
+                converged = search.n_swaps == 0 or search.loss > loss * (1 - least_progress)
+                medoids, loss = known.take(search.medoids), search.loss
                 n_iter, n_swaps = n_iter + 1, n_swaps + search.n_swaps
                 bar.set_postfix(passes=n_iter, swaps=n_swaps, refresh=False)
                 bar.update(self._data.n)
-        return medoids, candidates, SwapResult(medoids.numbers, search.loss, n_iter, n_swaps, converged)
+        return medoids, candidates, SwapResult(medoids.numbers, loss, n_iter, n_swaps, converged)
 
     def _refine(self, found: Descent, candidates: Sample) -> Descent:
         """Refine medoids on the sample, among whose rows are now the medoids and the candidates."""
