@@ -144,9 +144,10 @@ def _stored(dataset: DataSet, folder: Path, variant: str) -> NDArray[Any]:
         return _read(path, dataset, variant)
     if _can_drop_label(dataset.name, folder, variant):
         return without_label(_stored(dataset, folder, "paper"), dataset)
+    option = "" if variant == "paper" else f" --variant {variant}"
     raise FileNotFoundError(
         f"{folder / file_name(dataset, variant)} is missing: name its folder by --data or the variable "
-        f"{FOLDER_VARIABLE}, or fetch it by `python -m bench download {dataset.name}`"
+        f"{FOLDER_VARIABLE}, or fetch it by `python -m bench download {dataset.name}{option}`"
     )
 
 

@@ -298,12 +298,20 @@ def _save(X: NDArray[Any], path: Path) -> Path:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Fetch the data sets that are not at hand."""
+    """Fetch the data sets that are not at hand; what fails is told at the end."""
+    failures = []
     for name in arguments.names or SOURCES:
+        if name not in SOURCES:
+            raise DownloadError(f"there is no data set {name!r}: expected one of {', '.join(SOURCES)}")
         if is_available(name, arguments.data, arguments.variant):
             print(f"{name}: at hand")
-        else:
+            continue
+        try:
             print(f"{name}: {fetch(name, arguments.variant)}", flush=True)
+        except DownloadError as error:
+            failures.append(str(error))
+    if failures:
+        raise DownloadError("\n".join(failures))
 
 
 def add_command(commands: Any) -> None:

@@ -20,7 +20,7 @@ from bench.scores import Cell, Scores, Spread
 from bench.tables import number
 
 COLOURS = {"paper": "#4c72b0", "ours": "#2a9d5c", "peer": "#8c8c8c"}
-KINDS = {"paper": "row of the paper, our code", "ours": "our default", "peer": "package of others"}
+KINDS = {"paper": "row of the paper, our code", "ours": "ours beyond the paper", "peer": "package of others"}
 FRONT = "#d62728"
 LINES = ("#4c72b0", "#dd8452", "#2a9d5c", "#8172b3", "#937860", "#c44e52", "#555555")
 MARKERS = "osD^vPX"
@@ -58,6 +58,11 @@ def _save(figure: Any, folder: Path, slug: str, title: str) -> Picture:
     figure.savefig(path, dpi=110, bbox_inches="tight")
     plt.close(figure)
     return Picture(path, title)
+
+
+def _add_legend(figure: Any, colours: dict[str, str], meanings: dict[str, str]) -> None:
+    handles = [Patch(color=colour) for colour in colours.values()]
+    figure.legend(handles, list(meanings.values()), loc="outside lower center", ncols=len(handles), frameon=False)
 
 
 # Figure 1
@@ -166,8 +171,7 @@ def draw_bars(scores: Scores, dataset: str, folder: Path) -> list[Picture]:
     axes[0].set_ylim(len(bars) - 0.4, -0.6)
     partial = "; * not for all k" if any(bar.label.endswith("*") for bar in bars) else ""
     figure.suptitle(f"{dataset}: relative to {scores.reference}, averages over k{partial}")
-    handles = [Patch(color=colour) for colour in COLOURS.values()]
-    figure.legend(handles, list(KINDS.values()), loc="outside lower center", ncols=3, frameon=False)
+    _add_legend(figure, COLOURS, KINDS)
     return [_save(figure, folder, f"{scores.name}-bars-{dataset}", f"{dataset}: RT and ΔRO")]
 
 
@@ -211,7 +215,8 @@ def draw_pareto(scores: Scores, dataset: str, k: int, folder: Path) -> list[Pict
     for row, (method, rank) in enumerate(ranks.items()):
         place = (1.04, 1 - row * 0.043)
         axes[1].text(*place, f"{rank:2d}  {method}", transform=axes[1].transAxes, color=_colour(method, red), va="top")
-    figure.suptitle(f"{dataset}, k = {k}: objective and time, Pareto front in red")
+    figure.suptitle(f"{dataset}, k = {k}: objective and time")
+    _add_legend(figure, {**COLOURS, "front": FRONT}, {**KINDS, "front": "on the Pareto front"})
     slug = f"{scores.name}-pareto-{dataset}-k{k}"
     return [_save(figure, folder, slug, f"{dataset}, k = {k}: Pareto front")]
 

@@ -19,6 +19,7 @@ def describe() -> dict[str, Any]:
     return {
         "cpu": cpu_model(),
         "processors": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "simd": _core.simd_level(),
         "system": platform.platform(),
         "python": platform.python_version(),

@@ -56,6 +56,10 @@ def _method() -> str:
         "in float64 from the medoids that a method returned. Where there are three figures they are ours (standard "
         "deviation over seeds) / the paper's / the difference. “–” means that there is no result: the "
         "reasons stand in the table of missing runs.</p>\n"
+        "<p>“OneBatchPAM (default)” is what a user of this package gets: a progressive batch, refined. "
+        "“As published” has the weights of the authors' code, q instead of 1/q. The centres of k-means are "
+        "“snapped” to the nearest row not taken yet. The rows of the paper are our code; onebatch, kmedoids, "
+        "banditpam and scikit-learn are the packages as they are installed.</p>\n"
     )
 
 

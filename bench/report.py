@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.config import ConfigError, read_config
 from bench.records import Store, add_results_option, stores
-from bench.scores import TIMES, Scores
+from bench.scores import TIMES, Scores, name_in_terms
 from bench.tables import Table, tables
 
 
@@ -62,7 +62,7 @@ def write_figures(arguments: argparse.Namespace) -> None:
         sections.append(page.Section(scores, drawn, [table for table in tables(scores) if not is_long(table)]))
         for picture in drawn:
             print(picture.path)
-    path = arguments.results / "report.html"
+    path = arguments.results / f"{name_in_terms('report', arguments.reference, arguments.time)}.html"
     path.write_text(page.render(sections))
     print(path)
 

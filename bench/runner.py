@@ -101,7 +101,10 @@ def run_both(run: Run, setting: Setting) -> Record:
         return {"status": "ok", **measure(lambda part: None, run, setting)}
     outcome = run_limited(measure, run, setting, limits=setting.limits)
     if outcome["status"] == "ok" and run.seed == 0:
-        outcome["peak_bytes"] = run_limited(measure_peak, run, setting, limits=setting.limits).get("peak_bytes")
+        peak = run_limited(measure_peak, run, setting, limits=setting.limits)
+        outcome["peak_bytes"] = peak.get("peak_bytes")
+        if peak["status"] != "ok":
+            outcome["peak_reason"] = peak["reason"]
     return outcome
 
 

@@ -12,12 +12,13 @@ reference with the same seed instead; it has no spread of the reference in it.
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.config import Config
-from bench.contestants import CONTESTANTS
+from bench.config import Config, ConfigError
+from bench.contestants import AS_PUBLISHED, CONTESTANTS
 from bench.records import Record, Run, Store
 
 ASSIGNMENT = "assignment"  # the stage of our estimators that labels all rows
@@ -76,19 +77,37 @@ def selection_seconds(record: Record) -> float:
 TIMES = {"call": call_seconds, "selection": selection_seconds}
 
 
+def name_in_terms(name: str, reference: str | None, time: str) -> str:
+    """Return the name of what is relative to another method, or in another time: it does not replace the usual."""
+    parts = [name, None if reference is None else f"by-{slug(reference)}", None if time == "call" else time]
+    return "-".join(part for part in parts if part is not None)
+
+
+def slug(text: str) -> str:
+    """Return a text as part of a file's name."""
+    return re.sub("[^0-9A-Za-z]+", "-", text).strip("-")
+
+
 class Scores:
     """The cells of an experiment, in the order of data sets, k and methods."""
 
     def __init__(self, store: Store, config: Config, reference: str | None = None, time: str = "call") -> None:
-        self.name, self.config = store.name, config
-        self.reference = reference or config.reference
         self.records = store.read()
+        if any(run.method == AS_PUBLISHED for run in self.records):
+            config = config.with_as_published()
+        self.config, self.time = config, time
+        self.reference = reference or config.reference
+        self.name = name_in_terms(store.name, self.reference if self.is_relative_to_another else None, time)
         self.seconds: Callable[[Record], float] = TIMES[time]
         self.runs = list(dict.fromkeys([*config.runs(), *self.records]))
         self.datasets = list(dict.fromkeys(dataset_label(run) for run in self.runs))
         self.ks = sorted({run.k for run in self.runs})
         present = {run.method for run in self.runs}
         self.methods = [name for name in CONTESTANTS if name in present]
+        if self.reference not in present:
+            raise ConfigError(
+                f"{store.name} has no method {self.reference!r}: expected one of {', '.join(self.methods)}"
+            )
         self._groups: dict[tuple[str, str, int], list[Run]] = {}
         for run in self.runs:
             self._groups.setdefault((run.method, dataset_label(run), run.k), []).append(run)
@@ -99,6 +118,11 @@ class Scores:
             for method in self.methods
             if (key := (method, dataset, k)) in self._groups
         }
+
+    @property
+    def is_relative_to_another(self) -> bool:
+        """Say whether the reference is not the experiment's."""
+        return self.reference != self.config.reference
 
     @property
     def is_of_the_papers_data(self) -> bool:

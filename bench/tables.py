@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bench import paper
 from bench.data import DATASETS
-from bench.scores import Cell, Scores, Spread
+from bench.scores import Cell, Scores, Spread, slug
 
 MISSING = "–"
 MEASURES = {"rt": "RT", "delta_ro": "ΔRO"}
@@ -34,19 +34,26 @@ class Entry:
         if self.ours.n_cells < self.n_expected:
             text += f" [{self.ours.n_cells} of {self.n_expected}]"
         if self.published is not None:
-            text += f" / {number(self.published.mean)} / {self.ours.mean - self.published.mean:+.1f}"
+            difference = self.difference
+            text += f" / {number(self.published.mean)} / {MISSING if difference is None else signed(difference)}"
         return text
+
+    @property
+    def difference(self) -> float | None:
+        """Return by how much ours is larger, unless it lacks some of what the paper's is an average of."""
+        if self.ours is None or self.published is None or self.ours.n_cells < self.n_expected:
+            return None
+        return self.ours.mean - self.published.mean
 
     def values(self) -> list[float | int | str]:
         """Return the numbers, in the order of `COLUMNS`."""
         ours, published = self.ours, self.published
-        difference = ours.mean - published.mean if ours and published else None
         numbers = (
             ours.mean if ours else None,
             ours.std if ours else None,
             published.mean if published else None,
             published.std if published else None,
-            difference,
+            self.difference,
             ours.n_cells if ours else 0,
             self.n_expected,
         )
@@ -104,6 +111,11 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
+def signed(difference: float) -> str:
+    """Return a difference with its sign, which zero has not."""
+    return "0.0" if round(difference, 1) == 0 else f"{difference:+.1f}"
+
+
 def _text(entry: Entry | str) -> str:
     return entry if isinstance(entry, str) else entry.text()
 
@@ -139,7 +151,7 @@ def average(scores: Scores, method: str, datasets: Sequence[str], ks: Sequence[i
 
 def paper_scale(scores: Scores) -> str | None:
     """Return the scale of the paper's tables that ours can be compared with, if they can."""
-    comparable = scores.is_of_the_papers_data and tuple(scores.ks) == paper.KS
+    comparable = scores.is_of_the_papers_data and tuple(scores.ks) == paper.KS and not scores.is_relative_to_another
     return scores.config.paper if comparable else None
 
 
@@ -194,8 +206,8 @@ def per_k(scores: Scores, dataset: str | None = None) -> Table:
     ]
     columns = [f"{label}, k = {k}" for label in MEASURES.values() for k in ks]
     where = f"averages over {', '.join(scope)}" if dataset is None else dataset
-    slug = f"{scores.name}-per-k" if dataset is None else f"{scores.name}-per-k-{_slug(dataset)}"
-    return Table(slug, f"{scores.config.title}: per k, {where}", "", columns, rows)
+    table_slug = f"{scores.name}-per-k" if dataset is None else f"{scores.name}-per-k-{slug(dataset)}"
+    return Table(table_slug, f"{scores.config.title}: per k, {where}", _legend(scores, "ours"), columns, rows)
 
 
 DETAILS = ("seconds", "objective", "rt", "delta_ro", "paired_delta_ro")
@@ -238,17 +250,15 @@ def missing(scores: Scores) -> Table:
     return Table(f"{scores.name}-missing", f"{scores.config.title}: missing runs", note, columns, rows, "data set")
 
 
-def _legend(scores: Scores) -> str:
+def _legend(scores: Scores, shown: str = "both") -> str:
     text = f"In percent, relative to {scores.reference}; in brackets the standard deviation over seeds."
     text += " [i of j]: an average over what there is."
-    if paper_scale(scores) is not None:
+    if scores.time == "selection":
+        text += " Times are without the labels of all rows."
+    if shown == "both" and paper_scale(scores) is not None:
         text += " Ours (std) / the paper's / the difference."
     return text
 
 
 def _list(values: Sequence[int]) -> str:
     return ", ".join(map(str, values))
-
-
-def _slug(text: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in text).replace("--", "-").strip("-")

@@ -223,6 +223,26 @@ def test_the_download_command(offer, cache, tmp_path, capsys):
     assert "abalone: at hand" in capsys.readouterr().out
 
 
+def test_what_cannot_be_downloaded_does_not_keep_the_rest(offer, cache, tmp_path, capsys):
+    offer("abalone", as_zip("abalone.data", ABALONE), ABALONE_PAPER)
+    offer("letter", b"", ABALONE_PAPER)
+    del FILES["/letter"]
+    assert main(["download", "letter", "abalone", "--data", str(tmp_path)]) == 2
+    printed = capsys.readouterr()
+    assert in_cache(cache) == ["abalone.npz"]
+    assert "404" in printed.err
+    assert main(["download", "iris", "--data", str(tmp_path)]) == 2
+    assert "there is no data set 'iris': expected one of abalone, " in capsys.readouterr().err
+
+
+def test_the_folder_may_be_named_by_the_environment(tmp_path, monkeypatch):
+    np.savez(tmp_path / "abalone.npz", X=np.zeros((4176, 8)))
+    monkeypatch.setenv("ONEBATCHPAM_DATA", str(tmp_path))
+    assert load("abalone", default_folder()).shape == (4176, 8)
+    with pytest.raises(FileNotFoundError, match="bench download abalone --variant clean`"):
+        load("abalone", default_folder(), variant="clean")
+
+
 def test_shapes_are_checked_on_load(tmp_path):
     np.savez(tmp_path / "letter.npz", X=np.zeros((20000, 16)))
     with pytest.raises(ValueError, match=r"expected \(19999, 16\) .*: that is the shape of the variant 'clean'"):

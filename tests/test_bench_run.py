@@ -18,7 +18,17 @@ from bench.contestants import AS_PUBLISHED, CONTESTANTS
 from bench.limits import Limits, run_limited
 from bench.process import environment
 from bench.records import Run, Store
-from bench.runner import THREAD_VARIABLES, Durations, Setting, check_medoids, choose_rows, execute, is_due, store_name
+from bench.runner import (
+    THREAD_VARIABLES,
+    Durations,
+    Setting,
+    check_medoids,
+    choose_rows,
+    execute,
+    is_due,
+    run_both,
+    store_name,
+)
 
 import bench_tasks
 
@@ -279,3 +289,16 @@ def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
     assert "| blobs | 3 | all | 3 | not run |" in printed  # the other seed
     assert main(["figures", "--results", str(tmp_path)]) == 0
     assert "<td>not run</td>" in (tmp_path / "report.html").read_text()
+
+    assert main(["run", "smoke", "--results", str(tmp_path), "--threads", "1"]) == 0
+    records = Store(tmp_path, "smoke-1-threads").read()
+    assert set(records) == set(read_config(find_config("smoke")).runs())
+    assert {record["status"] for record in records.values()} == {"ok"}
+
+
+def test_why_memory_was_not_measured_is_in_the_record(monkeypatch, tmp_path):
+    outcomes = {"measure": {"status": "ok", "seconds": 1.0}, "measure_peak": {"status": "memory", "reason": "too much"}}
+    monkeypatch.setattr("bench.runner.run_limited", lambda task, *_, **__: dict(outcomes[task.__name__]))
+    run = Run("blobs", None, 3, "manhattan", "Random", 0)
+    record = run_both(run, Setting(tmp_path, "paper", 1, LIMITS))
+    assert (record["status"], record["peak_bytes"], record["peak_reason"]) == ("ok", None, "too much")

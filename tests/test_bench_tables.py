@@ -11,8 +11,8 @@ import statistics
 import pytest
 from bench import paper
 from bench.__main__ import main
-from bench.config import read_config
-from bench.contestants import CONTESTANTS
+from bench.config import ConfigError, read_config
+from bench.contestants import AS_PUBLISHED, CONTESTANTS
 from bench.figures import pareto_front
 from bench.records import Run, Store
 from bench.report import scores_of
@@ -117,6 +117,21 @@ def test_another_reference(store):
     scores = scores_of(store, "onebatch")
     assert scores.cells["FasterPAM", "abalone", 10].rt.mean == pytest.approx(200)
     assert scores.cells["onebatch", "abalone", 10].delta_ro.mean == pytest.approx(0)
+    # The paper's figures are relative to its own.
+    assert entry(table(scores, "test-by-onebatch-summary"), "OneBatchPAM-nniw", "RT").published is None
+    assert scores_of(store, "FasterPAM").name == "test"
+    with pytest.raises(ConfigError, match="test has no method 'KMeans': expected one of Random, FasterPAM, "):
+        scores_of(store, "KMeans")
+
+
+def test_tables_in_other_terms_replace_no_others(store, tmp_path, capsys):
+    assert main(["tables", "test", "--results", str(tmp_path)]) == 0
+    usual = {path: path.read_text() for path in (tmp_path / "tables").iterdir()}
+    other_terms = ["--reference", "onebatch", "--time", "selection", "--results", str(tmp_path)]
+    assert main(["tables", "test", *other_terms]) == 0
+    assert "Times are without the labels of all rows." in capsys.readouterr().out
+    assert {path: path.read_text() for path in usual} == usual
+    assert (tmp_path / "tables" / "test-by-onebatch-selection-summary.csv").exists()
 
 
 def test_the_time_of_the_selection_leaves_out_the_labels(store):
@@ -151,6 +166,14 @@ def test_runs_that_were_never_made_are_shown(store):
     assert rows == [(name, ["10, 50, 100", "all", "12", "not run"]) for name in ("abalone", "letter")]
 
 
+def test_once_made_as_published_it_is_missed(store):
+    store.keep_config(CONFIG.replace('"Random"', '"OneBatchPAM-lwcs", "Random"'))
+    assert AS_PUBLISHED not in str(table(scores_of(store), "test-missing").rows)
+    store.append(record_of(Run("letter", None, 10, "manhattan", AS_PUBLISHED, 0), 1, 1))
+    rows = table(scores_of(store), "test-missing").rows
+    assert ("abalone", ["10, 50, 100", f"OneBatchPAM-lwcs, {AS_PUBLISHED}", "12", "not run"]) in rows
+
+
 def test_csv_has_the_numbers(store):
     rows = list(csv.DictReader(io.StringIO(table(scores_of(store), "test-summary").csv())))
     row = next(row for row in rows if row["method"] == "OneBatchPAM-nniw")
@@ -168,6 +191,9 @@ def test_text_of_entries():
     assert Entry(Spread(0.034, None)).text() == "0.034"
     assert Entry(None, Spread(7.0, 1.0)).text() == "– / 7.0 / –"
     assert Entry(None).text() == "–"
+    assert Entry(Spread(1.0, None), Spread(1.04, None)).text() == "1.0 / 1.0 / 0.0"
+    # Of some k only, it is not compared with the paper's of all.
+    assert Entry(Spread(1.5, None), Spread(1.0, None), n_expected=3).text() == "1.5 [1 of 3] / 1.0 / –"
     shown = Table("x", "A | B", "", ["a|b"], [("<m>", [Entry(Spread(1, None)), "<&>"])])
     assert "| <m> | 1.0 | <&> |" in shown.markdown()
     assert "a\\|b" in shown.markdown()
