@@ -187,7 +187,16 @@ def test_select_k():
 class TestLimit:
     @pytest.mark.parametrize(
         ("limit", "expected"),
-        [(0, 0), (12, 12), (np.int64(5), 5), ("12", 12), ("3 kb", 3000), ("1.5GB", 1_500_000_000), ("2GiB", 2**31)],
+        [
+            (0, 0),
+            (12, 12),
+            (np.int64(5), 5),
+            ("12", 12),
+            ("3 kb", 3000),
+            ("1.5GB", 1_500_000_000),
+            ("2GiB", 2**31),
+            ("1TiB", 2**40),
+        ],
     )
     def test_values(self, limit, expected):
         assert resolve_memory_limit(limit) == expected

@@ -69,10 +69,11 @@ class OneBatchPAM(WeightedMedoidEstimator):
         A batch of all rows needs no correction; there all variants are the same.
     refine : "auto" or int, default="auto"
         Rounds of refinement after the batch search: a few promising candidates for each medoid are compared with all
-        rows, or a large sample if these are very many, and swaps that lower the objective itself are made. Never
-        worse than without. ``"auto"`` goes on as long as it pays; a number is the largest number of rounds, 0 leaves
-        the medoids as the batch search found them. A first round costs about n (11 k + 100) dissimilarities, and
-        later ones less; where 11 n k is more than 2^26, no more than this, or 11 k m, and n (k + 100) besides.
+        rows, or a large sample if these are very many, and swaps that lower the objective itself are made. It never
+        makes the medoids of the batch search worse. ``"auto"`` goes on as long as it pays; a number is the largest
+        number of rounds, 0 leaves the medoids as the batch search found them. A first round costs about n (11 k + 100)
+        dissimilarities, and later ones less; where 11 n k is more than 2^26, no more than this, or 11 k m, and
+        n (k + 100) besides.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
         Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
         equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from onebatchpam._gower_parts import summarise
 from onebatchpam._metrics import Metric, MetricLike, Rows, resolve_metric
 from onebatchpam._progress import Stages
 from onebatchpam._refine import mean_losses_of, smallest_of_each
-from onebatchpam._tiles import PairError, each_tile, fill_all, only_column
+from onebatchpam._tiles import Columns, PairError, each_tile, fill_all, only_column
 from onebatchpam._validation import check_distances
 from onebatchpam._weights import BlockScan, check_tile
 
@@ -88,6 +89,10 @@ class Partition:
     def n(self) -> int:
         return int(self.given.shape[0])
 
+    @property
+    def numbers(self) -> Indices:
+        return np.arange(self.first, self.first + self.n)
+
     def rows(self, metric: Metric) -> Rows:
         return metric.check(self.given, "X")
 
@@ -133,6 +138,20 @@ def check_part_weights(weights: Any, n: int) -> NDArray[np.float64]:
     return array
 
 
+@contextmanager
+def pairs_named(row: Callable[[int], str], column: Callable[[int], str]) -> Iterator[None]:
+    """Let errors in a comparison name the row and the column as the user knows them."""
+    try:
+        yield
+    except PairError as error:
+        raise ValueError(error.describe(row(error.row), column(error.column))) from error.__cause__
+
+
+def name_in(numbers: Indices) -> Callable[[int], str]:
+    """Return what names rows that have these numbers among all rows."""
+    return lambda row: f"X[{numbers[row]}]"
+
+
 @dataclass(frozen=True)
 class BatchPoints:
     """The batch points: all that it takes to compute rows of the block."""
@@ -147,14 +166,11 @@ class BatchPoints:
         """Return the dissimilarities of these rows to the batch points from this one on, each tile until the next."""
         points = self.metric.check(_safe_indexing(self.rows, np.arange(first_point, len(self.numbers))), "X")
         columns = self.metric.to(points, rows, n_jobs)
-        try:
+        with pairs_named(name_in(numbers), name_in(self.numbers[first_point:])):
             for some, tile in each_tile(columns):
                 if first_point == 0:
                     self._debias(tile, numbers[some])
                 yield some, tile
-        except PairError as error:
-            row, column = numbers[error.row], self.numbers[first_point + error.column]
-            raise ValueError(error.describe(f"X[{row}]", f"X[{column}]")) from error.__cause__
 
     def _debias(self, tile: NDArray[np.float32], numbers: Indices) -> None:
         _, i, j = np.intersect1d(numbers, self.numbers, assume_unique=True, return_indices=True)
@@ -226,8 +242,7 @@ def draw(
 def scan(partition: Partition, before: BlockScan | None, batch: BatchPoints, first_point: int) -> BlockScan:
     """Compare all rows with the batch points from this one on, those before having been seen."""
     found = BlockScan(partition.n, 1) if before is None else copy.deepcopy(before)
-    numbers = partition.first + np.arange(partition.n)
-    for some, tile in batch.tiles(partition.rows(batch.metric), numbers, 1, first_point):
+    for some, tile in batch.tiles(partition.rows(batch.metric), partition.numbers, 1, first_point):
         found.see(tile, some.start, first_point)
     return found
 
@@ -282,7 +297,8 @@ def draw_coreset(
 
 
 def _distances_to(partition: Partition, metric: Metric, point: Rows) -> NDArray[np.float64]:
-    distances = only_column(metric.to(point, partition.rows(metric), 1)).astype(np.float64)
+    with pairs_named(name_in(partition.numbers), lambda _: "the mean"):
+        distances = only_column(metric.to(point, partition.rows(metric), 1)).astype(np.float64)
     check_distances(distances, partition.first)
     return distances
 
@@ -292,8 +308,7 @@ def best_swaps(partition: Partition, batch: BatchPoints, medoids: Sample, n_fixe
     k = len(medoids)
     search = _core.SwapSearch(k, np.arange(k), batch.block(medoids, 1), batch.weights, 0.0, n_fixed)
     gains, slots = np.empty(partition.n), np.empty(partition.n, np.int32)
-    numbers = partition.first + np.arange(partition.n)
-    for some, tile in batch.tiles(partition.rows(batch.metric), numbers, 1):
+    for some, tile in batch.tiles(partition.rows(batch.metric), partition.numbers, 1):
         _core.SwapEvaluator(search, gains[some], slots[some], 1).see(tile)
     gains[partition.weights == 0] = -np.inf
     gains[partition.places_of(medoids.numbers)] = -np.inf
@@ -331,14 +346,16 @@ def best_members(
     compared = metric.check(points.rows, "X")
     for slot in np.intersect1d(slots, points.slots[points.slots >= n_fixed]):
         members, chosen = np.flatnonzero(slots == slot), np.flatnonzero(points.slots == slot)
-        keys[members] = mean_losses_of(
-            metric.to(compared[chosen], rows[members], 1),
-            partition.first + members,
-            points.numbers[chosen],
-            points.weights[chosen],
-            points.second_distances[chosen],
-            1,
-        )
+        numbers = partition.first + members
+        with pairs_named(name_in(numbers), name_in(points.numbers[chosen])):
+            keys[members] = mean_losses_of(
+                metric.to(compared[chosen], rows[members], 1),
+                numbers,
+                points.numbers[chosen],
+                points.weights[chosen],
+                points.second_distances[chosen],
+                1,
+            )
     keys[partition.weights == 0] = np.inf
     keys[partition.places_of(medoids.numbers)] = np.inf
     possible = np.flatnonzero(keys < np.inf)
@@ -368,22 +385,39 @@ def _assess(partition: Partition, assignment: Assignment, k: int) -> Assessment:
 
 def assign_rows(partition: Partition, metric: Metric, medoids: Any) -> Assignment:
     """Assign all rows to the nearest of these medoids."""
-    rows = partition.rows(metric)
-    columns = metric.comparing(rows).to_medoids(metric.check(medoids, "medoids"), rows, 1)
-    return nearest_medoids(columns, partition.weights, Stages())
+    with pairs_named(name_in(partition.numbers), name_medoid):
+        return nearest_medoids(_to_medoids(partition.given, metric, medoids), partition.weights, Stages())
+
+
+def name_medoid(column: int) -> str:
+    """Return what names a medoid."""
+    return f"medoid {column}"
+
+
+def _to_medoids(given: Any, metric: Metric, medoids: Any) -> Columns:
+    rows = metric.check(given, "X")
+    return metric.comparing(rows).to_medoids(metric.check(medoids, "medoids"), rows, 1)
 
 
 def label_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[np.int32]:
     """Return the nearest of these medoids for each row."""
-    if given.shape[0] == 0:
+    n = given.shape[0]
+    if n == 0:
         return np.empty(0, np.int32)
-    return assign_rows(Partition(given, np.ones(given.shape[0]), 0, 0), metric, medoids).labels
+    with pairs_named(name_in_partition, name_medoid):
+        return nearest_medoids(_to_medoids(given, metric, medoids), np.ones(n), Stages()).labels
 
 
 def transform_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[Any]:
     """Return the dissimilarities of each row to these medoids."""
     if given.shape[0] == 0:
         return np.empty((0, medoids.shape[0]), np.float32)
-    rows = metric.check(given, "X")
-    columns = metric.comparing(rows).to_medoids(metric.check(medoids, "medoids"), rows, 1)
-    return fill_all(columns, np.empty((columns.n_rows, columns.n_columns), columns.dtype), Stages(), "distances")
+    columns = _to_medoids(given, metric, medoids)
+    out = np.empty((columns.n_rows, columns.n_columns), columns.dtype)
+    with pairs_named(name_in_partition, name_medoid):
+        return fill_all(columns, out, Stages(), "distances")
+
+
+def name_in_partition(row: int) -> str:
+    """Return what names a row of a partition that does not know its place."""
+    return f"row {row} of the partition"

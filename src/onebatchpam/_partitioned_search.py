@@ -95,7 +95,7 @@ class PartitionedSearch:
         Also return the rows that come next.
         """
         n_iter, n_swaps, converged = 0, 0, False
-        least_progress = PROGRESS_OF_PASS if self._rounds > 0 and self._data.n > MANY_CANDIDATES else 0.0
+        least_progress = PROGRESS_OF_PASS if self._rounds > 0 and self._data.n_present > MANY_CANDIDATES else 0.0
         with self._stages.stage("swap search", unit=" candidates") as bar:
             while not converged and n_iter < self._max_iter:
                 candidates = self._data.best_swaps(self._batch, medoids, len(self._fixed))

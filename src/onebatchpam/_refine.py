@@ -43,8 +43,9 @@ POINTS_PER_CLUSTER = 100  # with which the candidates of a cluster are compared
 # would be more, a sample stands for them.
 MOST_ENTRIES = 2**26
 # Rows that are labelled, and compared within their clusters, at once: so few, and of so many entries, that little is
-# held besides the data, and enough that each cluster has a number of them.
-PART_ROWS, PART_ENTRIES = 2**19, 2**23
+# held besides the data, and that those of a file stay in its windows; and enough that each cluster has a number of
+# them.
+PART_ROWS, PART_ENTRIES = 2**18, 2**22
 ROWS_TRANSPOSED = 256  # at once: a column of so many rows stays in the first-level cache
 
 

@@ -50,10 +50,10 @@ class OneBatchPAM(_estimator.OneBatchPAM):
     Dask collection it is that estimator.
 
     In each pass the workers are told the batch and the medoids, and return the few rows that had best take the place of
-    a medoid; the driver tries them one after the other. It also holds a sample of the rows, up to 256 MB of
-    dissimilarities to the batch: the search starts among these rows, and refinement confirms by them. Refined medoids
-    are kept only if the objective over all rows is lower for it. A data set that is no larger than such a sample is
-    gathered, and fitted as data in memory are.
+    a medoid; the driver tries them one after the other. It also holds a sample of the rows, as many as have 256 MB of
+    dissimilarities to the batch, or four for each batch point if that is more: the search starts among these rows, and
+    refinement confirms by them. Refined medoids are kept only if the objective over all rows is lower for it. A data
+    set that is no larger than such a sample is gathered, and fitted as data in memory are.
 
     The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Rows
     that are not persisted are read anew in each pass: some twenty, most of them short. Where a cluster loses a
