@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import re
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 
 import dask
 import dask.array as da
@@ -19,7 +17,7 @@ from sklearn.datasets import make_blobs
 import onebatchpam
 import reference
 from contract import every_check
-from onebatchpam import _partition, _partitioned, _partitioned_search
+from onebatchpam import _partitioned, _partitioned_search
 from onebatchpam.dask import OneBatchPAM
 
 N, P, K, M = 4000, 5, 6, 200
@@ -161,43 +159,6 @@ def test_data_that_the_driver_holds_are_fitted_as_in_memory(X, monkeypatch):
         np.testing.assert_array_equal(found.medoid_indices_, expected.medoid_indices_)
         np.testing.assert_array_equal(found.labels_.compute(), expected.labels_)
         assert found.inertia_ == expected.inertia_
-
-
-@pytest.mark.parametrize(
-    ("task", "variant", "expected"),
-    [
-        ("scan", "nniw", "X[{row}], X[{column}]"),
-        ("best_swaps", "nniw", "X[{row}], X[{column}]"),
-        ("best_members", "nniw", "medoid {slot}, X[{row}]"),
-        ("mean_losses_of", "nniw", "X[{row}], X[{column}]"),
-        ("assess", "nniw", "medoid {slot}, X[{row}]"),
-        ("far_from_mean", "lwcs", "X[{row}], the mean"),
-    ],
-)
-def test_a_metric_that_raises_is_told_with_the_numbers_of_the_rows(X, task, variant, expected, monkeypatch):
-    numbered, pairs, fails = np.column_stack([X, np.arange(N)]), [], []
-
-    def metric(a, b):
-        if fails:
-            pairs.append((int(a[-1]), int(b[-1])))
-            raise ZeroDivisionError("none")
-        return np.abs(a[:-1] - b[:-1]).sum()
-
-    def failing(function, *arguments):
-        if not isinstance(arguments[0], _partition.Partition) or arguments[0].number == 2:
-            fails.append(True)
-        try:
-            return function(*arguments)
-        finally:
-            fails.clear()
-
-    monkeypatch.setattr(_partition, task, partial(failing, getattr(_partition, task)))
-    model = make_model(metric=metric, batch_size=20, n_clusters=3, variant=variant)
-    with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match="in partition") as caught:
-        model.fit(in_chunks(numbered[:1200], 500, 300, 200))
-    row, column = pairs[0] if expected.startswith("X") else pairs[0][::-1]
-    slot = re.search(r"medoid (\d)", str(caught.value))
-    assert f"({expected.format(row=row, column=column, slot=slot and slot[1])})" in str(caught.value)
 
 
 @pytest.mark.parametrize("k", [1, 2])

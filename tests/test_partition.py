@@ -7,7 +7,8 @@ import pytest
 
 import reference
 from onebatchpam._metrics import resolve_metric
-from onebatchpam._partition import BatchPoints, ClusterPoints, Partition, best_members, best_swaps, draw, merge_best
+from onebatchpam._partition import BatchPoints, Partition, best_swaps, draw, merge_best
+from onebatchpam._partition_medoids import ClusterPoints, best_members
 
 N, M, K, FIRST, COUNT = 400, 30, 4, 1000, 3
 METRIC = resolve_metric("manhattan")

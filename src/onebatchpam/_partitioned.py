@@ -20,7 +20,8 @@ from onebatchpam._distances import Indices, VectorSpace
 from onebatchpam._gower import Gower
 from onebatchpam._gower_parts import fitted_to_parts
 from onebatchpam._metrics import LibraryMetric, Metric, MetricLike, NativeMetric, resolve_metric
-from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Description, Sample, ScanSummary, join, stack
+from onebatchpam._partition import BatchPoints, Description, Sample, ScanSummary, join, stack
+from onebatchpam._partition_medoids import Assessment, ClusterPoints, assess, best_members
 from onebatchpam._partitions import Partitions, compute, merged
 from onebatchpam._progress import Stages
 from onebatchpam._refine import CANDIDATES_BY_BATCH, CANDIDATES_BY_CLUSTER
@@ -132,13 +133,13 @@ class PartitionedRows:
     def best_members(self, medoids: Sample, points: ClusterPoints, n_fixed: int) -> Sample:
         """Return for each cluster the few members that its points would have for a medoid."""
         told = (self.metric, medoids, points, n_fixed, CANDIDATES_BY_CLUSTER)
-        tasks = self.partitions.tasks("members", _partition.best_members, *told)
+        tasks = self.partitions.tasks("members", best_members, *told)
         self.n_distances += self.n * (len(medoids) + len(points.slots) // len(medoids))
         return compute([merged("members", tasks, _partition.merge_best, CANDIDATES_BY_CLUSTER)])[0]
 
     def assess(self, medoid_sets: list[Sample]) -> list[Assessment]:
         """Return how well each of these sets does on all rows."""
-        found = self.run("assignment", "assign", _partition.assess, self.metric, [each.rows for each in medoid_sets])
+        found = self.run("assignment", "assign", assess, self.metric, [each.rows for each in medoid_sets])
         self.n_distances += self.n * sum(map(len, medoid_sets))
         return [sum_up(list(parts)) for parts in zip(*found, strict=True)]
 

@@ -15,7 +15,8 @@ from sklearn.utils import _safe_indexing
 from onebatchpam import _core
 from onebatchpam._block import WholeBlock
 from onebatchpam._distances import Indices
-from onebatchpam._partition import Assessment, BatchPoints, ClusterPoints, Sample, join
+from onebatchpam._partition import BatchPoints, Sample, join
+from onebatchpam._partition_medoids import Assessment, ClusterPoints
 from onebatchpam._partitioned import GatheredRows, PartitionedRows, with_candidates
 from onebatchpam._progress import Stages
 from onebatchpam._refine import (

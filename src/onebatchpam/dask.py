@@ -20,7 +20,7 @@ from onebatchpam._distances import Indices
 from onebatchpam._init import check_n_init, initial_medoids
 from onebatchpam._labels import LabelsOut
 from onebatchpam._memory import resolve_memory_limit
-from onebatchpam._partition import assess, label_rows, transform_rows
+from onebatchpam._partition_medoids import assess, label_rows, transform_rows
 from onebatchpam._partitioned import GatheredRows, PartitionedRows, gather_sample, rows_to_gather, sample_batch
 from onebatchpam._partitioned_search import PartitionedSearch, spread_duplicates
 from onebatchpam._partitions import Partitions, example_of, known_sizes, lazy_array, parts_of

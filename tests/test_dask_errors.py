@@ -1,0 +1,56 @@
+"""Errors on partitions of a Dask array name the rows as the user knows them."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from onebatchpam import _partition, _partition_medoids, _partitioned
+from onebatchpam._partition import Partition
+from onebatchpam.dask import OneBatchPAM
+
+
+@pytest.mark.parametrize(
+    ("task", "variant", "expected"),
+    [
+        ("scan", "nniw", "X[{row}], X[{column}]"),
+        ("best_swaps", "nniw", "X[{row}], X[{column}]"),
+        ("best_members", "nniw", "medoid {slot}, X[{row}]"),
+        ("mean_losses_of", "nniw", "X[{row}], X[{column}]"),
+        ("assess", "nniw", "medoid {slot}, X[{row}]"),
+        ("far_from_mean", "lwcs", "X[{row}], the mean"),
+    ],
+)
+def test_a_metric_that_raises_is_told_with_the_numbers_of_the_rows(task, variant, expected, monkeypatch):
+    pairs, fails = [], []
+
+    def metric(a, b):
+        if fails:
+            pairs.append((int(a[-1]), int(b[-1])))
+            raise ZeroDivisionError("none")
+        return np.abs(a[:-1] - b[:-1]).sum()
+
+    def failing(function, *arguments):
+        if not isinstance(arguments[0], Partition) or arguments[0].number == 2:
+            fails.append(True)
+        try:
+            return function(*arguments)
+        finally:
+            fails.clear()
+
+    module = next(each for each in (_partitioned, _partition_medoids, _partition) if hasattr(each, task))
+    monkeypatch.setattr(module, task, partial(failing, getattr(module, task)))
+    monkeypatch.setattr(_partitioned, "DRIVER_ENTRIES", 1)
+    rows = np.column_stack([make_blobs(1200, 4, centers=10, random_state=0)[0], np.arange(1200)])
+    model = OneBatchPAM(3, metric=metric, batch_size=20, variant=variant, random_state=0)
+    with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match="in partition") as caught:
+        model.fit(da.from_array(rows, chunks=((500, 300, 200, 200), 5)))
+    row, column = pairs[0] if expected.startswith("X") else pairs[0][::-1]
+    slot = re.search(r"medoid (\d)", str(caught.value))
+    assert f"({expected.format(row=row, column=column, slot=slot and slot[1])})" in str(caught.value)
