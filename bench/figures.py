@@ -20,7 +20,7 @@ from bench.scores import Cell, Scores, Spread
 from bench.tables import number
 
 COLOURS = {"paper": "#4c72b0", "ours": "#2a9d5c", "peer": "#8c8c8c"}
-KINDS = {"paper": "row of the paper, our code", "ours": "ours beyond the paper", "peer": "package of others"}
+KINDS = {"paper": "row of the paper", "ours": "ours beyond the paper", "peer": "package of others"}
 FRONT = "#d62728"
 LINES = ("#4c72b0", "#dd8452", "#2a9d5c", "#8172b3", "#937860", "#c44e52", "#555555")
 MARKERS = "osD^vPX"

@@ -58,8 +58,9 @@ def _method() -> str:
         "reasons stand in the table of missing runs.</p>\n"
         "<p>“OneBatchPAM (default)” is what a user of this package gets: a progressive batch, refined. "
         "“As published” has the weights of the authors' code, q instead of 1/q. The centres of k-means are "
-        "“snapped” to the nearest row not taken yet. The rows of the paper are our code; onebatch, kmedoids, "
-        "banditpam and scikit-learn are the packages as they are installed.</p>\n"
+        "“snapped” to the nearest row not taken yet. The rows of the paper are our code, but BanditPAM++ is "
+        "the package of its authors behind our interface; onebatch, kmedoids, banditpam and scikit-learn are called as "
+        "they are installed.</p>\n"
     )
 
 

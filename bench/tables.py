@@ -207,7 +207,9 @@ def per_k(scores: Scores, dataset: str | None = None) -> Table:
     columns = [f"{label}, k = {k}" for label in MEASURES.values() for k in ks]
     where = f"averages over {', '.join(scope)}" if dataset is None else dataset
     table_slug = f"{scores.name}-per-k" if dataset is None else f"{scores.name}-per-k-{slug(dataset)}"
-    return Table(table_slug, f"{scores.config.title}: per k, {where}", _legend(scores, "ours"), columns, rows)
+    return Table(
+        table_slug, f"{scores.config.title}: per k, {where}", _legend(scores, beside_paper=False), columns, rows
+    )
 
 
 DETAILS = ("seconds", "objective", "rt", "delta_ro", "paired_delta_ro")
@@ -250,12 +252,12 @@ def missing(scores: Scores) -> Table:
     return Table(f"{scores.name}-missing", f"{scores.config.title}: missing runs", note, columns, rows, "data set")
 
 
-def _legend(scores: Scores, shown: str = "both") -> str:
+def _legend(scores: Scores, *, beside_paper: bool = True) -> str:
     text = f"In percent, relative to {scores.reference}; in brackets the standard deviation over seeds."
     text += " [i of j]: an average over what there is."
     if scores.time == "selection":
         text += " Times are without the labels of all rows."
-    if shown == "both" and paper_scale(scores) is not None:
+    if beside_paper and paper_scale(scores) is not None:
         text += " Ours (std) / the paper's / the difference."
     return text
 

@@ -54,3 +54,20 @@ def test_a_metric_that_raises_is_told_with_the_numbers_of_the_rows(task, variant
     row, column = pairs[0] if expected.startswith("X") else pairs[0][::-1]
     slot = re.search(r"medoid (\d)", str(caught.value))
     assert f"({expected.format(row=row, column=column, slot=slot and slot[1])})" in str(caught.value)
+
+
+def test_lazy_results_name_the_row_of_the_partition():
+    rows = make_blobs(60, 3, centers=5, random_state=0)[0]
+    fails = []
+
+    def metric(a, b):
+        if fails:
+            raise ZeroDivisionError("none")
+        return np.abs(a - b).sum()
+
+    data = da.from_array(rows, chunks=((40, 20), 3))
+    model = OneBatchPAM(3, metric=metric, random_state=0).fit(data)
+    fails.append(True)
+    for lazy in (model.labels_, model.predict(data), model.transform(data)):
+        with pytest.raises(ValueError, match=r"metric\(medoid 0, row 0 of the partition\)"):
+            lazy.compute(scheduler="sync")
