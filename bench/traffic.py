@@ -50,12 +50,12 @@ def measured() -> Iterator[dict[str, Traffic]]:
     """Measure the traffic of all Dask fits inside."""
     from dask.utils import key_split
 
-    from onebatchpam import _partitioned, _partitions
+    from onebatchpam.dask import driver, scheduler
 
     traffic = {name: Traffic() for name in PASSES}
     told: list[int] = []
     began: list[float] = []
-    tell, compute = _partitions.tell, _partitions.compute
+    tell, compute = scheduler.tell, scheduler.compute
 
     def weigh_and_tell(argument: Any) -> Any:
         began.append(time.perf_counter())
@@ -79,9 +79,9 @@ def measured() -> Iterator[dict[str, Traffic]]:
         return found
 
     with (
-        mock.patch.object(_partitions, "tell", weigh_and_tell),
-        mock.patch.object(_partitions, "compute", weigh_and_compute),
-        mock.patch.object(_partitioned, "compute", weigh_and_compute),
+        mock.patch.object(scheduler, "tell", weigh_and_tell),
+        mock.patch.object(scheduler, "compute", weigh_and_compute),
+        mock.patch.object(driver, "compute", weigh_and_compute),
     ):
         yield traffic
 

@@ -52,6 +52,7 @@ def count_threads(announce):
 
 def use_private_memory(n_bytes):
     import numpy as np
+
     from bench.scale import private_peak
 
     with private_peak() as found:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from onebatchpam import _core, _sources, _tiles
+from onebatchpam import _core, _tiles
+from onebatchpam.data import sources
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def rng():
 def small_windows(monkeypatch):
     """Let windows be of some dozen rows; keep a few."""
     for name, value in {"READ_BYTES": 2000, "NEIGHBOUR_BYTES": 100, "KEPT_BYTES": 6000}.items():
-        monkeypatch.setattr(_sources, name, value)
+        monkeypatch.setattr(sources, name, value)
 
 
 @pytest.fixture(name="X")

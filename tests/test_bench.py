@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+import reference
 from bench import methods, orlib
 from bench.__main__ import main
 from bench.data import default_folder, load
 from bench.process import run_alone
 from bench.speed import objective, table
-
-import reference
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "euclidean"])

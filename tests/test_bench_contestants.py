@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.contestants import AS_PUBLISHED, CONTESTANTS, Problem, check_method, snap, solve_lwcs_as_published
 
 import reference
+from bench.contestants import AS_PUBLISHED, CONTESTANTS, Problem, check_method, snap, solve_lwcs_as_published
 from onebatchpam import OneBatchPAM
 
 X = np.random.RandomState(1).standard_normal((400, 3)).astype(np.float32)

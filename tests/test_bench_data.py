@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+
 from bench import synthetic
 from bench.__main__ import main
 from bench.data import DATASETS, default_folder, find, is_available, load

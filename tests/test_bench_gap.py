@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from bench.__main__ import main
 from bench.gap import points_of, table
 from bench.records import Store

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import bench_tasks
 from bench.__main__ import main
 from bench.config import ConfigError, find_config, read_config
 from bench.contestants import AS_PUBLISHED, CONTESTANTS
@@ -29,8 +31,6 @@ from bench.runner import (
     run_both,
     store_name,
 )
-
-import bench_tasks
 
 LIMITS = Limits(seconds=0.5, memory_bytes=2**29, untimed_seconds=30)
 

@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from bench import scale, synthetic
-from bench.__main__ import main
-from bench.process import run_alone
 
 import bench_tasks
 import reference
+from bench import scale, synthetic
+from bench.__main__ import main
+from bench.process import run_alone
 
 
 @pytest.fixture

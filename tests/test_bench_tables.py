@@ -9,6 +9,7 @@ import re
 import statistics
 
 import pytest
+
 from bench import paper
 from bench.__main__ import main
 from bench.config import ConfigError, read_config

@@ -1,21 +1,35 @@
-"""k-medoids clustering for data too large for an n x n matrix."""
+"""k-medoids clustering for data too large for an n x n matrix.
 
-from onebatchpam._alternate import Alternate
-from onebatchpam._banditpam import BanditPAM
-from onebatchpam._callables import block_metric, pair_metric
-from onebatchpam._clara import FasterCLARA
+The package is a house of rooms. A room uses only the rooms to its right, through their doors (`__init__.py`):
+
+    you ─▶ algorithms ─▶ search ─▶ blocks ─▶ space ─▶ metrics ─▶ data
+                 └─────▶ batch ──────┘
+
+`dask`, `evaluation` and `cli` stand on top of all rooms; `_draws`, `_tiles`, `_parameters`, `_progress`, `_memory` and
+`_optional` lie below them, and `_core`, the native code, at the bottom. Public are the names that this file and
+`onebatchpam.dask` export.
+"""
+
 from onebatchpam._core import __version__
-from onebatchpam._distances import distance_block
-from onebatchpam._duplicates import DistinctRows, collapse_duplicates
-from onebatchpam._estimator import OneBatchPAM
-from onebatchpam._fasterpam import FasterPAM
-from onebatchpam._medoids_of import ClusterMedoids, medoids_of
-from onebatchpam._native_metric import native_metric
-from onebatchpam._sampling import batch_size, required_batch_size
-from onebatchpam._seeding import KMC2, KMeansPlusPlus, LSKMeansPlusPlus, RandomMedoids
-from onebatchpam._select_k import KSelection, select_k
-from onebatchpam._silhouette import medoid_silhouette
-from onebatchpam._swap import SwapResult, swap_search
+from onebatchpam.algorithms import (
+    KMC2,
+    Alternate,
+    BanditPAM,
+    ClusterMedoids,
+    FasterCLARA,
+    FasterPAM,
+    KMeansPlusPlus,
+    LSKMeansPlusPlus,
+    OneBatchPAM,
+    RandomMedoids,
+    medoids_of,
+)
+from onebatchpam.batch import batch_size, required_batch_size
+from onebatchpam.data import DistinctRows, collapse_duplicates
+from onebatchpam.evaluation import KSelection, medoid_silhouette, select_k
+from onebatchpam.metrics import block_metric, native_metric, pair_metric
+from onebatchpam.search import SwapResult, swap_search
+from onebatchpam.space import distance_block
 
 __all__ = [
     "KMC2",

@@ -1,4 +1,4 @@
-# Written by `python tests/test_codebase.py`.
+# Written by `python tests/promises/test_codebase.py`.
 # ruff: noqa: C408
 """Native kernels of onebatchpam."""
 

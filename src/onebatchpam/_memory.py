@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from onebatchpam._validation import check_integer
+from onebatchpam._parameters import check_integer
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 

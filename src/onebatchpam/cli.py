@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import onebatchpam
-from onebatchpam import OneBatchPAM
-from onebatchpam.plots import save_medoids
+from onebatchpam.algorithms import OneBatchPAM
+from onebatchpam.evaluation import save_medoids
 
 DIGITS_SHAPE = (8, 8)
 

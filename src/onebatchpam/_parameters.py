@@ -1,0 +1,113 @@
+"""Parameters that users pass in: checked once, with errors that say the value and what would be right."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+
+
+def check_integer(value: Any, name: str, *, at_least: int) -> int:
+    """Return an integer parameter as int."""
+    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < at_least:
+        raise ValueError(f"{name}={value!r}: expected an integer of at least {at_least}")
+    return int(value)
+
+
+def check_not_negative(value: Any, name: str) -> float:
+    """Return a number parameter as float."""
+    is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or not 0 <= float(value) < np.inf:
+        raise ValueError(f"{name}={value!r}: expected a finite number that is not negative")
+    return float(value)
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return a parameter that is true or false."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r}: expected True or False")
+    return bool(value)
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return a parameter that is one of a few names."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def check_n_clusters(n_clusters: Any, n: int, n_absent: int = 0) -> int:
+    """Return the number of clusters of n rows, some of which have no weight."""
+    k = check_integer(n_clusters, "n_clusters", at_least=1)
+    if k > n - n_absent:
+        absent = f", of which {n - n_absent} have a positive weight" if n_absent else ""
+        raise ValueError(f"n_clusters={k} is larger than n_samples={n}{absent}: expected at most one medoid per row")
+    return k
+
+
+def check_medoids(medoids: ArrayLike, k: int, n: int, name: str) -> NDArray[np.int64]:
+    """Return k distinct row indices."""
+    indices = np.asarray(medoids)
+    if indices.shape != (k,) or not np.issubdtype(indices.dtype, np.integer):
+        raise ValueError(
+            f"{name} has shape {indices.shape} and dtype {indices.dtype}: expected {k} integers, a row index for "
+            "each medoid"
+        )
+    outside = indices[(indices < 0) | (indices >= n)]
+    if len(outside):
+        raise ValueError(f"{name} holds {outside[0]}: expected row indices from 0 to {n - 1}")
+    values, counts = np.unique(indices, return_counts=True)
+    if len(values) < k:
+        raise ValueError(f"{name} holds {values[counts > 1][0]} more than once: expected distinct row indices")
+    return indices.astype(np.int64)
+
+
+def check_fixed_medoids(fixed: ArrayLike | None, k: int, n: int) -> NDArray[np.int64]:
+    """Return the indices of rows that are to be medoids, at most k."""
+    indices = np.asarray([] if fixed is None else fixed)
+    if indices.size == 0:
+        return np.empty(0, np.int64)
+    if indices.size > k:
+        raise ValueError(f"fixed_medoids has shape {indices.shape}: expected at most n_clusters={k} row indices")
+    return check_medoids(indices, indices.size, n, "fixed_medoids")
+
+
+def check_weights(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
+    """Return m weights of columns, ones when there are none."""
+    return _check_weights(weights, m, "weights", "column")
+
+
+def check_sample_weight(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return n weights of rows, ones when there are none; a number is the weight of each."""
+    if isinstance(weights, Real):
+        weights = np.full(n, weights, dtype=np.float64)
+    return _check_weights(weights, n, "sample_weight", "row")
+
+
+def _check_weights(weights: ArrayLike | None, n: int, name: str, of_each: str) -> NDArray[np.float64]:
+    if weights is None:
+        return np.ones(n)
+    try:
+        array = np.array(weights, dtype=np.float64)  # a copy: the caller may change his
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}; expected {n} numbers, one for each {of_each}") from error
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}: expected {(n,)}, one weight for each {of_each}")
+    bad = np.flatnonzero(~np.isfinite(array) | (array < 0))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}]={array[bad[0]]}: expected finite weights that are not negative")
+    if not array.any():
+        raise ValueError(f"{name} is zero for every {of_each}: expected at least one positive weight")
+    if array.sum() > np.finfo(np.float32).max:
+        raise ValueError(f"{name} sums to {array.sum():g}: expected weights whose sum fits in float32; rescale them")
+    return array
+
+
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads, by scikit-learn's rules."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r}: expected None, a positive number of threads, or -1 for all processors")
+    return int(effective_n_jobs(n_jobs))

@@ -1,0 +1,232 @@
+"""The medoids of clusters that are known already, such as those of HDBSCAN.
+
+A cluster is searched in full, but most of its rows are dismissed early: the points are visited in random order, and
+after every few of them the candidates that the points still to come cannot save are left out. Those that stay to the
+end have been compared with every point, so that their sums are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from onebatchpam._parameters import check_integer, resolve_n_jobs
+from onebatchpam._progress import Stages
+from onebatchpam._tiles import Indices
+from onebatchpam.metrics import Columns, MetricLike, each_tile, fill_all, only_column
+from onebatchpam.space import Space, open_space
+
+# Points visited before the candidates are thinned out; each time four times as many.
+FIRST_POINTS = 64
+
+GROWTH = 4
+
+# The probability with which the medoid of a cluster may be dismissed, if the dissimilarity is a metric.
+ERROR_PROBABILITY = 1e-6
+
+
+@dataclass(frozen=True)
+class ClusterMedoids:
+    """The medoids of a labelling.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_clusters,)
+        The labels, in order; noise is left out.
+    indices : ndarray of shape (n_clusters,)
+        For each label the row of X that is the medoid of its cluster.
+    inertias : ndarray of shape (n_clusters,)
+        The sum of the dissimilarities of the medoid and all rows of its cluster.
+    sizes : ndarray of shape (n_clusters,)
+        Number of rows in each cluster.
+    n_distances : int
+        Dissimilarities computed, or read if precomputed.
+    """
+
+    labels: NDArray[Any]
+    indices: NDArray[np.int64]
+    inertias: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+    n_distances: int
+
+
+def medoids_of(
+    X: ArrayLike,
+    labels: ArrayLike,
+    metric: MetricLike = "euclidean",
+    *,
+    metric_params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: int = 0,
+) -> ClusterMedoids:
+    """Return the medoid of every cluster of a given labelling: the row with the smallest sum to the others.
+
+    The rows of larger clusters are screened on random samples before they are compared with all others.
+    If the dissimilarity is a metric, the result is the exact medoid with a probability of at least 1 - 1e-6 for each
+    cluster, whatever the data; otherwise the same rule is used without this guarantee. The sums are exact in any case.
+    How many rows remain depends on the data; in the worst case, when all rows are equally central, all are compared.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, n_features), or n strings or objects
+        Rows, as in `OneBatchPAM`; with ``metric="precomputed"`` a square matrix whose entry (i, j) is the
+        dissimilarity of candidate i and point j.
+    labels : array-like of shape (n,)
+        Cluster of every row, integers or strings. Rows with a negative integer, such as the noise of HDBSCAN, belong
+        to no cluster.
+    metric : str or callable, default="euclidean"
+        As in `OneBatchPAM`.
+    metric_params : dict, default=None
+        Keyword arguments of the metric.
+    n_jobs : int, default=None
+        Number of threads: None means 1, -1 all processors.
+    random_state : int, RandomState or None, default=None
+        The order in which points are visited.
+    verbose : int, default=0
+        With 1, show a progress bar.
+
+    Returns
+    -------
+    ClusterMedoids
+        With `labels`, `indices`, `inertias`, `sizes` and `n_distances`. Of equally central rows the first.
+
+    Examples
+    --------
+    >>> from onebatchpam import medoids_of
+    >>> found = medoids_of([[0.0], [1.0], [2.0], [50.0], [9.0]], [0, 0, 0, -1, 1])
+    >>> found.labels, found.indices
+    (array([0, 1]), array([1, 4]))
+    """
+    stages = Stages(check_integer(verbose, "verbose", at_least=0))
+    rng = check_random_state(random_state)
+    space = open_space(X, metric, metric_params, resolve_n_jobs(n_jobs))
+    names, clusters = split_by_label(check_labels(labels, space.n))
+    found = []
+    with stages.stage("medoids", total=sum(map(len, clusters))) as bar:
+        for cluster in clusters:
+            found.append(find_medoid(space, cluster, rng))
+            bar.update(len(cluster))
+    return ClusterMedoids(
+        labels=names,
+        indices=np.array([index for index, _ in found], dtype=np.int64),
+        inertias=np.array([inertia for _, inertia in found], dtype=np.float64),
+        sizes=np.array([len(cluster) for cluster in clusters], dtype=np.int64),
+        n_distances=space.n_distances,
+    )
+
+
+def check_labels(labels: ArrayLike, n: int) -> NDArray[Any]:
+    """Return the labels as an array."""
+    array = np.asarray(labels)
+    if array.shape != (n,):
+        raise ValueError(f"labels has shape {array.shape}: expected {(n,)}, a label for each row of X")
+    if array.dtype.kind == "f":
+        bad = np.flatnonzero(~(array == np.round(array)))
+        if len(bad):
+            raise ValueError(f"labels[{bad[0]}]={array[bad[0]]}: expected integers or strings")
+        return array.astype(np.int64)
+    return array
+
+
+def split_by_label(labels: NDArray[Any]) -> tuple[NDArray[Any], list[Indices]]:
+    """Return the labels that are clusters, and the rows of each in ascending order."""
+    try:
+        names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise ValueError(f"labels cannot be put in order ({error}): expected integers or strings") from error
+    clusters = np.split(np.argsort(inverse, kind="stable"), np.cumsum(counts)[:-1])
+    is_cluster = names >= 0 if names.dtype.kind == "i" else np.ones(len(names), dtype=bool)
+    if not is_cluster.any():
+        raise ValueError("all labels are negative, that is noise: expected at least one cluster")
+    return names[is_cluster], [rows for rows, kept in zip(clusters, is_cluster, strict=True) if kept]
+
+
+def find_medoid(space: Space, cluster: Indices, rng: np.random.RandomState) -> tuple[int, float]:
+    """Return the row of a cluster with the smallest sum of dissimilarities to all of its rows, and that sum."""
+    n = len(cluster)
+    points = rng.permutation(cluster)
+    candidates, sums = cluster, np.zeros(n)  # of the dissimilarities to the points visited so far
+    n_visited = 0
+    while n_visited < n:
+        n_new = min(n, max(FIRST_POINTS, GROWTH * n_visited)) - n_visited
+        best = int(np.argmin(sums))
+        comparison = compare(space, candidates, points[n_visited : n_visited + n_new], best)
+        if n_visited > 0 and n_new < n - n_visited:
+            leads = sums - sums[best] + comparison.smallest_excess(n - n_visited, ERROR_PROBABILITY / n_rounds(n))
+            leads[best] = 0
+        else:
+            leads = np.zeros(len(candidates))  # nobody to compare with yet, or no point left to estimate
+        candidates, sums = candidates[leads <= 0], (sums + comparison.sums)[leads <= 0]
+        n_visited += n_new
+    best = int(np.argmin(sums))
+    return int(candidates[best]), float(sums[best])
+
+
+def n_rounds(n: int) -> int:
+    """Return in how many rounds n points are visited."""
+    return 1 + max(0, math.ceil(math.log(n / FIRST_POINTS, GROWTH)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidates compared with a sample of points: their sums, and how they differ point by point from the best."""
+
+    n_points: int
+    sums: NDArray[np.float64]
+    means: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    ranges: NDArray[np.float64]
+
+    def smallest_excess(self, population: int, error_probability: float) -> NDArray[np.float64]:
+        """Bound from below by how much the sums over the population that was sampled exceed that of the best.
+
+        The empirical Bernstein-Serfling inequality of Bardenet and Maillard (Bernoulli 21, 2015) for
+        sampling without replacement.
+        """
+        n, logarithm = self.n_points, math.log(5 / error_probability)
+        rest = 1 - (n - 1) / population if 2 * n <= population else (1 - n / population) * (1 + 1 / n)
+        margins = self.deviations * math.sqrt(2 * rest * logarithm / n)
+        margins += (7 / 3 + 3 / math.sqrt(2)) * self.ranges * logarithm / n
+        return population * (self.means - margins)
+
+
+def compare(space: Space, candidates: Indices, points: Indices, best: int) -> Comparison:
+    """Compare the candidates with the points, and with one of their own number."""
+    own = candidates[best : best + 1]
+    of_best = only_row(space.to_points(points, own)).astype(np.float64)
+    # In a metric space two candidates differ at no point by more than the distance between them.
+    ranges = 2 * only_column(space.to_points(own, candidates)).astype(np.float64)
+    sums, means, squares = (np.empty(len(candidates)) for _ in range(3))
+    columns = space.to_points(points, candidates)
+    for rows, tile in each_tile(columns, columns.dtype):
+        check_tile(tile, candidates[rows], points)
+        sums[rows] = tile.sum(axis=1, dtype=np.float64)
+        differences = tile - of_best
+        means[rows] = differences.mean(axis=1)
+        squares[rows] = np.square(differences).mean(axis=1)
+        ranges[rows] = np.maximum(ranges[rows], differences.max(axis=1) - differences.min(axis=1))
+    deviations = np.sqrt(np.maximum(0, squares - means**2))
+    return Comparison(len(points), sums, means, deviations, ranges)
+
+
+def only_row(columns: Columns) -> NDArray[Any]:
+    """Return the dissimilarities of a single row to all points."""
+    return fill_all(columns, np.empty((1, columns.n_columns), columns.dtype), Stages(), "distances")[0]
+
+
+def check_tile(tile: NDArray[Any], candidates: Indices, points: Indices) -> None:
+    """Raise unless all entries are dissimilarities."""
+    valid = (tile >= 0) & (tile < np.inf)
+    if not valid.all():
+        i, j = np.unravel_index(np.argmin(valid), tile.shape)
+        raise ValueError(
+            f"the dissimilarity of rows {candidates[i]} and {points[j]} is {tile[i, j]}: expected finite values that "
+            "are not negative"
+        )

@@ -1,0 +1,17 @@
+"""Blocks of dissimilarities, candidates x points, as the swap search sees them: a tile of candidates at a time.
+
+    Block ─┬─ WholeBlock        every entry in memory                     block.py
+           ├─ ReducedBlock      only entries near enough to matter        limited.py
+           └─ RecomputedBlock   nothing kept, computed in each pass       limited.py
+
+`scan` fills a block; while a tile is in the cache it checks the entries and notes the nearest column of each row.
+How a block is stored changes the time of a search, never its result beyond the rounding of float32.
+
+In: dissimilarities from a `Space`. Out: tiles for `_core.SwapSearch`.
+"""
+
+from onebatchpam.blocks.block import Block, WholeBlock
+from onebatchpam.blocks.limited import open_block
+from onebatchpam.blocks.scan import BlockScan, check_tile, fill_scanned, square_block
+
+__all__ = ["Block", "BlockScan", "WholeBlock", "check_tile", "fill_scanned", "open_block", "square_block"]

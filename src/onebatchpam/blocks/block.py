@@ -1,0 +1,117 @@
+"""A block of dissimilarities, candidates x points, as the swap search sees it: a tile of candidates at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebatchpam import _core, _tiles
+from onebatchpam._tiles import Indices, Room, tile_bounds
+
+# Where the entries are there already: a sweep of this many tiles takes a fraction of a second still.
+TILES_PER_SWEEP = 16
+
+Entries = NDArray[np.float32]
+
+
+class Block(ABC):
+    """Dissimilarities of n candidates to m points."""
+
+    storage: str
+
+    def __init__(self, n: int, m: int) -> None:
+        self.n, self.m = n, m
+        self.n_bytes = 0  # of dissimilarities that are kept
+
+    @abstractmethod
+    def rows(self, candidates: Indices) -> Entries:
+        """Return the rows of these candidates."""
+
+    @abstractmethod
+    def subset(self, candidates: Indices) -> Block:
+        """Return the block of these candidates only."""
+
+    @abstractmethod
+    def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        """Put other values in place of some entries, at most one in a row."""
+
+    @abstractmethod
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        """Return all rows, some at a time; they are there until the next are asked for.
+
+        Given a search, an entry may be infinite unless the point is nearer to the candidate than to its second nearest
+        medoid: that makes no difference to the search.
+        """
+
+    def sweep(self, search: _core.SwapSearch, n_jobs: int) -> Iterator[int]:
+        """Show the search all candidates once, or until it has converged; tell how many each time some are done."""
+        for rows, tile in self.tiles():
+            search.sweep(tile, rows.start, n_jobs)
+            yield len(tile)
+            if search.converged:
+                return
+
+    def best_swaps(self, search: _core.SwapSearch, n_jobs: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return for each candidate what its best swap would gain, and the slot whose medoid it would replace."""
+        gains, slots = np.empty(self.n), np.empty(self.n, dtype=np.int32)
+        for rows, tile in self.tiles(search, n_jobs):
+            _core.SwapEvaluator(search, gains[rows], slots[rows], n_jobs).see(tile)
+        return gains, slots
+
+    def weighted_sums(self, weights: NDArray[np.float64], n_jobs: int) -> NDArray[np.float64]:
+        """Return the weighted sum of every row."""
+        sums = np.empty(self.n)
+        for rows, tile in self.tiles():
+            _core.RowSummer(weights, sums[rows], n_jobs).see(tile)
+        return sums
+
+
+class WholeBlock(Block):
+    """A block whose entries are all in memory."""
+
+    storage = "whole"
+
+    def __init__(self, entries: Entries) -> None:
+        super().__init__(*entries.shape)
+        self.entries, self.n_bytes = entries, entries.nbytes
+
+    def rows(self, candidates: Indices) -> Entries:
+        return self.entries[candidates]
+
+    def subset(self, candidates: Indices) -> Block:
+        return _PartOfWholeBlock(self, candidates)
+
+    def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        self.entries[rows, columns] = values
+
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        for rows in tile_bounds(self.n, TILES_PER_SWEEP * _tiles.TILE_ENTRIES // self.m):
+            yield rows, self.entries[rows]
+
+
+class _PartOfWholeBlock(Block):
+    """Some rows of a whole block, which are copied for as long as they are looked at: a tile at a time."""
+
+    storage = "whole"
+
+    def __init__(self, block: WholeBlock, candidates: Indices) -> None:
+        super().__init__(len(candidates), block.m)
+        self._block, self._candidates = block, candidates
+        self._room = Room(block.m)
+
+    def rows(self, candidates: Indices) -> Entries:
+        return self._block.rows(self._candidates[candidates])
+
+    def subset(self, candidates: Indices) -> Block:
+        return _PartOfWholeBlock(self._block, self._candidates[candidates])
+
+    def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        self._block.replace(self._candidates[rows], columns, values)
+
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        for rows in tile_bounds(self.n, _tiles.TILE_ENTRIES // self.m):
+            tile = self._room.of(rows)  # by "clip" it is written to directly; all candidates are rows
+            yield rows, np.take(self._block.entries, self._candidates[rows], axis=0, out=tile, mode="clip")

@@ -1,0 +1,209 @@
+"""The partitions of a Dask collection, and how a task is run on all of them, with whatever scheduler there is.
+
+What all partitions are told is a task of its own, so that it travels once to each worker, and can be told again to
+others if a worker is lost.
+"""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import dask.array
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+import dask
+from onebatchpam.dask.partition import on_partition
+
+MERGED_AT_ONCE = 16
+
+
+class Partitions:
+    """A Dask collection of rows, with a weight for each row or None."""
+
+    def __init__(self, X: Any, sample_weight: Any = None) -> None:
+        self.parts = parts_of(X)
+        sizes = known_sizes(X)
+        self.sizes = measured_sizes(self.parts) if sizes is None else sizes
+        self.firsts = np.cumsum(self.sizes) - self.sizes
+        self.weights = weights_of(sample_weight, self.sizes, self.firsts)
+        self._kept: list[Delayed] = []
+
+    @property
+    def n(self) -> int:
+        return int(self.sizes.sum())
+
+    def tasks(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Delayed]:
+        """Return a task for every partition, which is given what is its own of `each` and then what all are told."""
+        shared = [tell(argument) for argument in told]
+        return [
+            named(
+                name,
+                number,
+                partial(on_partition, task),
+                part,
+                weights,
+                number,
+                int(self.firsts[number]),
+                *([] if each is None else [each[number]]),
+                *shared,
+            )
+            for number, (part, weights) in enumerate(zip(self.parts, self.weights, strict=True))
+        ]
+
+    def run(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Any]:
+        """Return the results of all partitions that are not empty, in their order."""
+        return [found for found in compute(self.tasks(name, task, *told, each=each)) if found is not None]
+
+    def keep(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any]) -> list[Delayed]:
+        """Begin a task on every partition; the results stay where they are computed until nobody knows of them."""
+        with plain_errors():
+            self._kept = list(dask.persist(*self.tasks(name, task, *told, each=each)))
+        return self._kept
+
+    def stop(self) -> None:
+        """Let go of what was begun, though an error or a debugger may still know of it."""
+        distributed = sys.modules.get("distributed")
+        if distributed is not None:
+            futures = [each for each in distributed.futures_of(self._kept) if not each.cancelled()]
+            if futures:
+                futures[0].client.cancel(futures)
+
+    def run_on(self, numbers: NDArray[np.int64], name: str, task: Callable[..., Any], *told: Any) -> list[Any]:
+        """Return the results of the partitions that hold the rows with these numbers."""
+        tasks = self.tasks(name, task, *told)
+        holders = np.unique(np.searchsorted(self.firsts + self.sizes, numbers, side="right"))
+        return compute([tasks[holder] for holder in holders])
+
+
+def parts_of(X: Any) -> list[Delayed]:
+    """Return the partitions of a Dask array or frame."""
+    if isinstance(X, dask.array.Array):
+        if X.ndim != 2:
+            raise ValueError(f"X is a Dask array of {X.ndim} dimensions: expected rows of features, 2 dimensions")
+        return list(X.rechunk({1: -1}).to_delayed().ravel())
+    if hasattr(X, "_meta_nonempty") and hasattr(X, "columns"):
+        return list(X.to_delayed())
+    raise ValueError(f"X is a {type(X).__name__}: expected a dask.array or a dask.dataframe")
+
+
+def known_sizes(X: Any) -> NDArray[np.int64] | None:
+    """Return the number of rows of each partition, if the collection knows it."""
+    chunks = getattr(X, "chunks", None)
+    if chunks is None or np.isnan(chunks[0]).any():
+        return None
+    return np.array(chunks[0], dtype=np.int64)
+
+
+def example_of(X: Any) -> Any:
+    """Return a row of the same columns and types as those of a Dask array or frame."""
+    if isinstance(X, dask.array.Array):
+        return np.ones((1, *X.shape[1:]), X.dtype)
+    return X._meta_nonempty
+
+
+def lazy_array(
+    name: str,
+    function: Callable[..., Any],
+    parts: list[Delayed],
+    sizes: NDArray[np.int64] | None,
+    width: tuple[int, ...],
+    dtype: Any,
+    *told: Any,
+) -> Any:
+    """Return a Dask array of what a function makes of each partition."""
+    shared = [tell(argument) for argument in told]
+    return dask.array.concatenate(
+        [
+            dask.array.from_delayed(
+                named(name, number, function, part, *shared),
+                (np.nan if sizes is None else int(sizes[number]), *width),
+                dtype,
+            )
+            for number, part in enumerate(parts)
+        ],
+        allow_unknown_chunksizes=True,
+    )
+
+
+def measured_sizes(parts: list[Delayed]) -> NDArray[np.int64]:
+    """Return the number of rows of each partition by looking at it."""
+    return np.array(compute([named("size", number, n_rows, part) for number, part in enumerate(parts)]), dtype=np.int64)
+
+
+def n_rows(part: Any) -> int:
+    return int(part.shape[0])
+
+
+def weights_of(sample_weight: Any, sizes: NDArray[np.int64], firsts: NDArray[np.int64]) -> list[Any]:
+    """Return the weights of the rows of each partition: parts of a Dask collection, slices of an array, or None."""
+    if sample_weight is None:
+        return [None] * len(sizes)
+    if dask.is_dask_collection(sample_weight):
+        parts = list(np.ravel(sample_weight.to_delayed()))
+        if len(parts) != len(sizes):
+            raise ValueError(f"sample_weight has {len(parts)} partitions: expected those of X, which are {len(sizes)}")
+        return parts
+    n = int(sizes.sum())
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}: expected {(n,)}, one weight for each row")
+    return [weights[first : first + size] for first, size in zip(firsts, sizes, strict=True)]
+
+
+def tell(argument: Any) -> Delayed:
+    """Return something that many tasks are given as a task, which is run again if its result is lost."""
+    return named("state", 0, partial(same, argument))
+
+
+def same(argument: Any) -> Any:
+    return argument
+
+
+def named(name: str, number: int, function: Callable[..., Any], *arguments: Any) -> Delayed:
+    """Return a task that Dask's dashboard shows under this name."""
+    task = delayed(function, name=f"onebatchpam-{name}", traverse=False)
+    return task(*arguments, dask_key_name=f"onebatchpam-{name}-{uuid.uuid4().hex}-{number}")
+
+
+def merged(name: str, tasks: list[Delayed], merge: Callable[..., Any], *arguments: Any) -> Delayed:
+    """Return the result of merging all results, a few at a time, so that no worker has to hold all of them."""
+    while len(tasks) > 1:
+        groups = [tasks[start : start + MERGED_AT_ONCE] for start in range(0, len(tasks), MERGED_AT_ONCE)]
+        tasks = [named(f"merge-{name}", number, merge, group, *arguments) for number, group in enumerate(groups)]
+    return tasks[0]
+
+
+def compute(tasks: list[Delayed]) -> list[Any]:
+    """Return the results of tasks."""
+    with plain_errors():
+        return list(dask.compute(*tasks))
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Say what it means for a fit if the cluster fails; errors of the tasks themselves pass through."""
+    try:
+        yield
+    except cluster_failures() as error:
+        raise RuntimeError(
+            f"the fit was stopped because the Dask cluster failed: {type(error).__name__}: {error}. Nothing was "
+            "fitted; check the scheduler and the memory of the workers, and fit again"
+        ) from error
+
+
+def cluster_failures() -> tuple[type[BaseException], ...]:
+    """Return what Dask raises if workers, the scheduler or futures are lost."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return (CancelledError,)
+    return (CancelledError, distributed.KilledWorker, distributed.comm.CommClosedError)

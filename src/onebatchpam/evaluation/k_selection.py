@@ -1,0 +1,209 @@
+"""How many medoids: one block for all k, and for each k what speaks for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from onebatchpam._memory import resolve_memory_limit
+from onebatchpam._parameters import check_choice, check_integer, check_n_clusters, check_not_negative, resolve_n_jobs
+from onebatchpam._progress import Stages
+from onebatchpam.algorithms import OneBatchPAM, Selection, warn_if_imperfect
+from onebatchpam.batch import VARIANTS, resolve_batch_size, sample_block, weigh
+from onebatchpam.evaluation.plots import plot_k_selection
+from onebatchpam.evaluation.silhouette import mean_silhouette
+from onebatchpam.search import assign, initial_medoids, search_swaps
+
+# A curve that stays this near to a straight line has no elbow, as a fraction of its height.
+SMALLEST_ELBOW = 0.05
+
+
+@dataclass(frozen=True, repr=False)
+class KSelection:
+    """What `select_k` found; prints as a table.
+
+    Attributes
+    ----------
+    k : ndarray of shape (n_k,)
+        The numbers of medoids, ascending.
+    inertia : ndarray of shape (n_k,)
+        For each the objective: the sum over all rows of the dissimilarity to the nearest medoid.
+    silhouette : ndarray of shape (n_k,)
+        For each the average medoid silhouette of all rows; NaN for k = 1.
+    seconds : ndarray of shape (n_k,)
+        The time each took, without the block that all share.
+    block_seconds : float
+        The time the block took.
+    medoids : list of ndarray
+        For each the rows that are medoids, to start a fit from: ``OneBatchPAM(k, init=medoids)``.
+    """
+
+    k: NDArray[np.int64]
+    inertia: NDArray[np.float64]
+    silhouette: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    block_seconds: float
+    medoids: list[NDArray[np.int64]]
+
+    @property
+    def k_by_silhouette(self) -> int | None:
+        """The k with the largest medoid silhouette, the smallest of equal ones; None if only k = 1 was tried."""
+        return None if np.isnan(self.silhouette).all() else int(self.k[np.nanargmax(self.silhouette)])
+
+    @property
+    def k_by_elbow(self) -> int | None:
+        """The k at which the inertia bends most: farthest below the line from its first to its last value.
+
+        None if it bends nowhere, or with fewer than three k.
+        """
+        depths = elbow_depths(self.k, self.inertia)
+        return int(self.k[np.argmax(depths)]) if depths.max() > SMALLEST_ELBOW else None
+
+    @property
+    def suggested_k(self) -> int | None:
+        """What the medoid silhouette says; without it the elbow."""
+        return self.k_by_elbow if self.k_by_silhouette is None else self.k_by_silhouette
+
+    @property
+    def criteria_agree(self) -> bool:
+        """Whether silhouette and elbow point to the same k."""
+        return self.k_by_silhouette is not None and self.k_by_silhouette == self.k_by_elbow
+
+    def advice(self) -> str:
+        """Say in a sentence or two which k to take, and how sure that is."""
+        by_silhouette, by_elbow = self.k_by_silhouette, self.k_by_elbow
+        if by_silhouette is None and by_elbow is None:
+            return "No k is suggested: try a wider range."
+        if self.criteria_agree:
+            advice = f"Suggested k: {self.suggested_k}. Silhouette and elbow agree."
+        elif by_elbow is None:
+            advice = f"Suggested k: {self.suggested_k}, by the silhouette. The inertia has no elbow."
+        elif by_silhouette is None:
+            advice = f"Suggested k: {self.suggested_k}, by the elbow of the inertia."
+        else:
+            advice = (
+                f"Suggested k: {self.suggested_k}, by the silhouette. The criteria disagree: the elbow of the inertia "
+                f"is at {by_elbow}."
+            )
+        if by_silhouette == self.k[-1] and len(self.k) > 1:
+            advice += " The silhouette is largest at the end of the range: try larger k."
+        return advice
+
+    def __repr__(self) -> str:
+        head = f"{'k':>6}{'inertia':>16}{'silhouette':>12}{'seconds':>10}"
+        lines = [
+            f"{k:>6}{inertia:>16.6g}{silhouette:>12.4f}{seconds:>10.3f}"
+            for k, inertia, silhouette, seconds in zip(self.k, self.inertia, self.silhouette, self.seconds, strict=True)
+        ]
+        return "\n".join([head, *lines, self.advice()])
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, with k as its index."""
+        import pandas as pd  # only for who asks
+
+        columns = {"inertia": self.inertia, "silhouette": self.silhouette, "seconds": self.seconds}
+        return pd.DataFrame(columns, index=pd.Index(self.k, name="k"))
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw inertia and silhouette over k, with what they suggest; return the matplotlib axes of the inertia."""
+        return plot_k_selection(self, axes)
+
+
+def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None = None) -> KSelection:
+    """Cluster with each of several numbers of medoids, on one shared block, and say which suits the data.
+
+    The batch is drawn and compared with all rows once; each k then costs a swap search and twice n k dissimilarities,
+    for the true objective and for the silhouette. The medoids are those of one batch search, without refinement: fit
+    the estimator with the k that you choose.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, n_features), or n strings or objects
+        Rows, as in `OneBatchPAM`.
+    k_range : iterable of int
+        Numbers of medoids to try, such as ``range(2, 11)``.
+    estimator : OneBatchPAM, default=None
+        The parameters for all k, metric and random state among them; the defaults when None. `n_clusters`, `refine`,
+        `n_init` and `warm_start` are not used, and ``init="auto"`` is ``"random"``. With ``batch_size="auto"`` the
+        batch is the one for the largest k.
+
+    Returns
+    -------
+    KSelection
+        With `k`, `inertia`, `silhouette`, `seconds`, `medoids`, `suggested_k`, `criteria_agree`, `advice()`,
+        `to_frame()` and `plot()`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from onebatchpam import OneBatchPAM, select_k
+    >>> X, _ = make_blobs(1000, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
+    >>> selection = select_k(X, range(2, 8), OneBatchPAM(random_state=0))
+    >>> print(selection.advice())
+    Suggested k: 4. Silhouette and elbow agree.
+    """
+    template = OneBatchPAM() if estimator is None else estimator
+    if not isinstance(template, OneBatchPAM):
+        raise ValueError(f"estimator={template!r}: expected OneBatchPAM(...), whose batch all k can share")
+    n_jobs = resolve_n_jobs(template.n_jobs)
+    stages = Stages(check_integer(template.verbose, "verbose", at_least=0))
+    rng = check_random_state(template.random_state)
+    variant = check_choice(template.variant, "variant", VARIANTS)
+    max_iter = check_integer(template.max_iter, "max_iter", at_least=1)
+    tol = check_not_negative(template.tol, "tol")
+    memory_limit = resolve_memory_limit(template.memory_limit)
+    if not isinstance(template.init, str):
+        raise ValueError("init holds medoids for a single k: expected the name of a method")
+    space = template._open_space(X, n_jobs)
+    ks = check_k_range(k_range, space.n)
+    m = resolve_batch_size(template.batch_size, space.n, ks[-1])
+
+    starts = [initial_medoids(template.init, space, k, rng, stages) for k in ks]
+    began = time.perf_counter()
+    batch, block, scan = sample_block(space, m, variant, ks[0], memory_limit, rng, n_jobs, stages)
+    weights = weigh(space, block, batch, variant, scan)
+    block_seconds = time.perf_counter() - began
+
+    inertias, silhouettes, seconds, all_medoids = [], [], [], []
+    for k, start in zip(ks, starts, strict=True):
+        began = time.perf_counter()
+        search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
+        medoids, assignment = assign(space, search.medoids, stages)
+        warn_if_imperfect(Selection.of_search(search), len(np.unique(assignment.labels)))
+        silhouettes.append(mean_silhouette(space.to_medoids(medoids), stages) if k > 1 else np.nan)
+        inertias.append(assignment.inertia)
+        all_medoids.append(medoids)
+        seconds.append(time.perf_counter() - began)
+    return KSelection(
+        k=np.array(ks),
+        inertia=np.array(inertias),
+        silhouette=np.array(silhouettes),
+        seconds=np.array(seconds),
+        block_seconds=block_seconds,
+        medoids=all_medoids,
+    )
+
+
+def check_k_range(k_range: Iterable[int], n: int) -> list[int]:
+    """Return the numbers of medoids to try, ascending."""
+    if isinstance(k_range, (str, int, np.integer)) or not isinstance(k_range, Iterable):
+        raise ValueError(f"k_range={k_range!r}: expected several numbers of medoids, such as range(2, 11)")
+    ks = sorted({check_n_clusters(k, n) for k in k_range})
+    if not ks:
+        raise ValueError("k_range is empty: expected several numbers of medoids, such as range(2, 11)")
+    return ks
+
+
+def elbow_depths(k: NDArray[np.int64], inertia: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far each value lies below the line from the first to the last, as a fraction of their difference."""
+    height = inertia[0] - inertia[-1]
+    if len(k) < 3 or height <= 0:
+        return np.zeros(len(k))
+    line = inertia[0] - height * (k - k[0]) / (k[-1] - k[0])
+    return (line - inertia) / height

@@ -1,0 +1,64 @@
+"""The medoid silhouette: how much nearer every row is to its medoid than to the next."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onebatchpam._progress import Stages
+from onebatchpam.algorithms import MedoidEstimator
+from onebatchpam.metrics import Columns, each_tile
+
+
+def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
+    """Return the average medoid silhouette of rows under a fitted model.
+
+    The mean over all rows of 1 - d1 / d2, where d1 and d2 are the dissimilarities to the nearest and to the second
+    nearest medoid: 1 if every row coincides with its medoid, 0 if it is as near to another. Unlike the silhouette of
+    `sklearn.metrics`, which compares all pairs of rows, it costs n k dissimilarities.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, n_features), or n strings or objects
+        Rows, as in `predict` of the model; the rows it was fitted to, or others.
+    model : fitted estimator
+        `OneBatchPAM` or another estimator of this package, with at least two medoids.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. A row at distance 0 from a medoid counts as 1, also if it is at distance 0 from two.
+
+    References
+    ----------
+    Lenssen, Schubert: Clustering by Direct Optimization of the Medoid Silhouette, SISAP 2022.
+
+    Examples
+    --------
+    >>> from onebatchpam import OneBatchPAM, medoid_silhouette
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> model = OneBatchPAM(2, init=[0, 3]).fit(X)
+    >>> round(medoid_silhouette(X, model), 3)
+    0.938
+    """
+    if not isinstance(model, MedoidEstimator):
+        raise ValueError(f"model is of type {type(model).__name__}: expected a fitted estimator of this package")
+    return mean_silhouette(model._columns(X), Stages())
+
+
+def mean_silhouette(columns: Columns, stages: Stages) -> float:
+    """Return the average medoid silhouette of rows, given their dissimilarities to the medoids."""
+    if columns.n_columns < 2:
+        raise ValueError("the medoid silhouette compares two medoids, and there is only one: expected n_clusters >= 2")
+    values = np.empty(columns.n_rows)
+    with stages.stage("silhouette", total=columns.n_rows) as bar:
+        for rows, tile in each_tile(columns, columns.dtype):
+            values[rows] = silhouettes(tile)
+            bar.update(len(tile))
+    return float(np.mean(values))
+
+
+def silhouettes(tile: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return 1 - d1 / d2 for every row."""
+    nearest, second = np.partition(tile.astype(np.float64), 1, axis=1)[:, :2].T
+    return 1 - np.divide(nearest, second, out=np.zeros_like(nearest), where=nearest > 0)

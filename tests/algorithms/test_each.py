@@ -1,0 +1,392 @@
+"""Each algorithm against its naive version, and what only it promises."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+
+import reference
+from onebatchpam import (
+    KMC2,
+    Alternate,
+    BanditPAM,
+    FasterCLARA,
+    FasterPAM,
+    KMeansPlusPlus,
+    LSKMeansPlusPlus,
+    OneBatchPAM,
+    RandomMedoids,
+    _core,
+    _memory,
+)
+from onebatchpam._progress import Stages
+from onebatchpam.algorithms import clara
+from onebatchpam.blocks import scan
+from onebatchpam.search import first_medoids
+from onebatchpam.search.first_medoids import kmc2, kmeans_plus_plus, random_medoids
+from onebatchpam.space.precomputed import MatrixSpace
+
+
+def whole_numbers(n, n_features=3, seed=0, largest=50):
+    """Draw rows whose manhattan distances are whole numbers: every sum is exact."""
+    return np.random.RandomState(seed).randint(0, largest, (n, n_features)).astype(np.float64)
+
+
+def square(X, metric="manhattan"):
+    return reference.distance_block(X, X, metric)
+
+
+class TestFasterPAM:
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize(("n", "k"), [(40, 2), (300, 6), (600, 3)])
+    def test_reference(self, n, k, seed):
+        X = whole_numbers(n, seed=seed)
+        model = FasterPAM(k, metric="manhattan", init="random", random_state=seed).fit(X)
+        start = random_medoids(n, k, np.random.RandomState(seed))
+        expected = reference.swap_search(square(X), start, tol=1e-6, chunk=_core.SWEEP_CHUNK)
+        np.testing.assert_array_equal(model.medoid_indices_, expected.medoids)
+        assert (model.n_iter_, model.n_swaps_) == (expected.n_iter, expected.n_swaps)
+        assert model.inertia_ == expected.loss
+
+    def test_a_single_medoid(self):
+        X = whole_numbers(200)
+        model = FasterPAM(1, metric="manhattan", random_state=0).fit(X)
+        assert model.medoid_indices_ == [reference.best_single(square(X))]
+
+    @pytest.mark.parametrize("init", ["random", "k-means++"])
+    def test_is_one_batch_pam_with_all_rows(self, init, blobs):
+        model = FasterPAM(5, init=init, random_state=3).fit(blobs)
+        batch = OneBatchPAM(5, init=init, batch_size=300, random_state=3).fit(blobs)
+        np.testing.assert_array_equal(model.medoid_indices_, batch.medoid_indices_)
+        assert model.n_distances_ == batch.n_distances_
+
+    @pytest.mark.parametrize("k", [10, 50])
+    def test_as_good_as_kmedoids(self, k):
+        kmedoids = pytest.importorskip("kmedoids")
+        X = load_digits().data[:1000]
+        matrix = cdist(X, X, "cityblock").astype(np.float32)
+        ours, theirs = [], []
+        for seed in range(10):
+            ours.append(FasterPAM(k, metric="precomputed", random_state=seed).fit(matrix).inertia_)
+            start = random_medoids(1000, k, np.random.RandomState(seed))
+            found = kmedoids.fasterpam(matrix, start.astype(np.uint64), n_cpu=1)
+            theirs.append(reference.loss(matrix, found.medoids.astype(np.int64)))
+        assert np.mean(ours) == pytest.approx(np.mean(theirs), rel=1e-3)
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_one_candidate_at_a_time_the_swaps_are_those_of_kmedoids(self, seed):
+        kmedoids = pytest.importorskip("kmedoids")
+        matrix = square(whole_numbers(120, 2, seed, largest=12)).astype(np.float32)  # many ties
+        start = random_medoids(120, 9, np.random.RandomState(seed))
+        search = _core.SwapSearch(120, start, matrix[start], np.ones(120), 0.0)
+        while not search.converged:
+            for i in range(120):
+                search.sweep(matrix[i : i + 1], i, 1)
+        found = kmedoids.fasterpam(matrix, start.astype(np.uint64), n_cpu=1)
+        np.testing.assert_array_equal(search.medoids, found.medoids)
+        assert (search.n_swaps, search.loss) == (found.n_swap, found.loss)
+
+    def test_a_float32_matrix_is_not_copied(self):
+        matrix = square(whole_numbers(800)).astype(np.float32)
+        assert scan.square_block(MatrixSpace(matrix), 1, Stages()) is matrix
+        matrix.flags.writeable = False
+        assert FasterPAM(3, metric="precomputed", random_state=0).fit(matrix).n_distances_ == 800 * (800 + 3)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_bad_entries_are_named(self, dtype):
+        matrix = np.ones((600, 600), dtype)
+        matrix[400, 7] = -2
+        with pytest.raises(ValueError, match=r"(X\[400, 7\]|row 400, column 7 of the block) is -2"):
+            FasterPAM(3, metric="precomputed").fit(matrix)
+
+    def test_too_little_memory(self, monkeypatch, blobs):
+        monkeypatch.setattr(scan, "available_bytes", lambda: 100_000)
+        model = FasterPAM(3)
+        with pytest.raises(MemoryError, match=r"300 rows need 0\.0 GB, and 0\.0 GB.*use OneBatchPAM"):
+            model.fit(blobs)
+        assert not hasattr(model, "labels_")
+        monkeypatch.setattr(scan, "available_bytes", lambda: 20 * 10**9)
+        with pytest.raises(MemoryError, match=r"100,000 rows need 40\.0 GB, and 20\.0 GB"):
+            scan.require_memory(100_000)
+        scan.require_memory(70_000)
+
+    def test_a_matrix_that_is_searched_in_place_needs_no_memory(self, monkeypatch):
+        monkeypatch.setattr(scan, "available_bytes", lambda: 0)
+        FasterPAM(3, metric="precomputed", random_state=0).fit(square(whole_numbers(50)).astype(np.float32))
+
+    def test_available_memory(self, monkeypatch):
+        assert 10**6 < _memory.available_bytes() < 10**15
+        monkeypatch.setattr(_memory.Path, "read_text", lambda path: "MemTotal: 5 kB\n")
+        assert _memory.available_bytes() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        monkeypatch.delattr(_memory.os, "sysconf")
+        assert _memory.available_bytes() is None
+        scan.require_memory(10**9)  # nothing is known: let the system decide
+
+
+class TestFasterCLARA:
+    @pytest.fixture
+    def record(self, monkeypatch):
+        """Record the samples and the starts."""
+        samples, starts = [], []
+        draw_sample, draw_start = clara.draw_sample, clara.random_medoids
+
+        def start(*arguments):
+            starts.append(draw_start(*arguments))
+            return starts[-1]
+
+        def sample(*arguments):
+            drawn = draw_sample(*arguments)
+            samples.append(drawn.indices)
+            return drawn
+
+        monkeypatch.setattr(clara, "random_medoids", start)
+        monkeypatch.setattr(clara, "draw_sample", sample)
+        return samples, starts
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_reference(self, record, seed):
+        X = whole_numbers(400, seed=seed)
+        model = FasterCLARA(5, metric="manhattan", random_state=seed).fit(X)
+        samples, starts = record
+        assert len(samples) == 5
+        expected, medoids = reference.clara(square(X), samples, starts, tol=1e-6, chunk=_core.SWEEP_CHUNK)
+        np.testing.assert_array_equal(model.medoid_indices_, medoids)
+        assert model.inertia_ == expected
+        assert model.n_distances_ == 5 * (100 * 100 + 400 * 5)
+
+    def test_samples(self, record):
+        X = whole_numbers(400)
+        best = []
+        for n_samplings in range(1, 5):
+            best.append(FasterCLARA(5, n_samplings=n_samplings, metric="manhattan", random_state=1).fit(X))
+        samples = record[0][-4:]
+        for sample in samples:
+            assert len(np.unique(sample)) == len(sample) == 80 + 4 * 5
+        for sample, model in zip(samples[1:], best, strict=False):
+            assert set(model.medoid_indices_) <= set(sample)
+        inertias = [model.inertia_ for model in best]
+        assert inertias == sorted(inertias, reverse=True)
+
+    def test_sample_size(self, record, blobs):
+        FasterCLARA(5, sample_size=17, n_samplings=2, random_state=0).fit(blobs)
+        FasterCLARA(5, sample_size=1000, n_samplings=2, random_state=0).fit(blobs)
+        assert [len(sample) for sample in record[0]] == [17, 17, 300, 300]
+
+
+class TestAlternate:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_reference(self, seed):
+        X = np.random.RandomState(seed).randn(300, 3)
+        model = Alternate(7, random_state=seed).fit(X)
+        start = random_medoids(300, 7, np.random.RandomState(seed))
+        np.testing.assert_array_equal(model.medoid_indices_, reference.alternate(square(X, "euclidean"), start))
+        assert model.n_swaps_ > 0
+
+    def test_counts(self):
+        X = whole_numbers(100)
+        model = Alternate(1, metric="manhattan", init=[0]).fit(X)
+        assert model.medoid_indices_ == [reference.best_single(square(X))]
+        assert (model.n_iter_, model.n_swaps_) == (2, 1)
+        assert model.n_distances_ == 2 * 100 + 2 * 100**2
+
+    def test_empty_clusters_move_to_the_farthest_rows(self):
+        X = np.array([[0.0]] * 5 + [[1.0]] * 5 + [[50.0], [90.0]])
+        model = Alternate(4, init=[0, 1, 2, 3]).fit(X)
+        assert model.inertia_ == 0
+        assert set(X[model.medoid_indices_, 0]) == {0, 1, 50, 90}
+
+    def test_a_medoid_stays_where_another_row_is_as_good(self):
+        X = np.array([[0.0], [1.0], [2.0], [3.0]])
+        for first in (1, 2):
+            assert Alternate(1, metric="manhattan", init=[first]).fit(X).medoid_indices_ == [first]
+
+    def test_a_large_cluster_takes_little_memory(self, monkeypatch):
+        largest = []
+        monkeypatch.setattr("onebatchpam._tiles.TILE_ENTRIES", 1)
+        see = scan.BlockScan.see
+        monkeypatch.setattr(
+            "onebatchpam.algorithms.alternate.BlockScan.see",
+            lambda self, tile, first: largest.append(len(tile)) or see(self, tile, first),
+        )
+        Alternate(1, random_state=0).fit(np.random.RandomState(0).rand(2000, 2))
+        assert max(largest) == _core.SWEEP_CHUNK
+
+
+class TestDrawing:
+    MATRIX = square(np.array([[0.0], [1.0], [3.0], [10.0], [4.5]]))
+
+    def assert_frequencies(self, draw, probabilities, repeats=1500):
+        """Check the pairs that are drawn: the first uniformly, the second by `probabilities` given the first."""
+        n, rng = len(self.MATRIX), np.random.RandomState(0)
+        pairs = np.zeros((n, n))
+        for _ in range(repeats):
+            first, second = draw(MatrixSpace(self.MATRIX), 2, rng, Stages())
+            pairs[first, second] += 1
+        expected = np.array([probabilities(self.MATRIX, [first]) for first in range(n)]) / n
+        np.testing.assert_allclose(pairs / repeats, expected, atol=4 * np.sqrt(expected.max() / repeats))
+
+    @pytest.mark.parametrize("power", [1, 2, 0.5])
+    def test_power(self, power):
+        self.assert_frequencies(
+            lambda *arguments: kmeans_plus_plus(*arguments, power=power),
+            lambda *arguments: reference.kmeans_plus_plus_probabilities(*arguments, power),
+        )
+
+    def test_power_zero_draws_uniformly_among_other_rows(self):
+        X = np.repeat(np.arange(4.0), 3)[:, None]
+        for seed in range(10):
+            model = KMeansPlusPlus(4, power=0, random_state=seed).fit(X)
+            assert len(np.unique(X[model.medoid_indices_])) == 4
+
+    @pytest.mark.parametrize("power", [1, 2])
+    @pytest.mark.parametrize("chain_length", [1, 2, 5, 40])
+    def test_chains(self, chain_length, power):
+        self.assert_frequencies(
+            lambda *arguments: kmc2(*arguments, chain_length=chain_length, power=power),
+            lambda *arguments: reference.kmc2_probabilities(*arguments, power, chain_length),
+        )
+
+    def test_a_long_chain_is_kmeans_plus_plus(self):
+        np.testing.assert_allclose(
+            reference.kmc2_probabilities(self.MATRIX, [1], 1, 500),
+            reference.kmeans_plus_plus_probabilities(self.MATRIX, [1], 1),
+            atol=1e-6,
+        )
+
+    @pytest.mark.parametrize("algorithm", [KMeansPlusPlus, LSKMeansPlusPlus, KMC2])
+    def test_large_powers_do_not_overflow(self, algorithm, blobs):
+        model = algorithm(5, power=1000, random_state=0).fit(1e30 * blobs)
+        assert len(np.unique(model.medoid_indices_)) == 5
+
+    @pytest.mark.parametrize("medoids", [[], [0], [9], [3, 0, 4], [8, 9, 7, 0]])
+    def test_other_rows(self, medoids):
+        ranks = np.arange(10 - len(medoids))
+        found = first_medoids.other_rows(ranks, np.array(medoids, dtype=np.int64))
+        np.testing.assert_array_equal(found, np.setdiff1d(np.arange(10), medoids))
+
+    def test_chains_look_at_few_rows(self):
+        space = MatrixSpace(np.random.RandomState(0).rand(1000, 1000))
+        kmc2(space, 4, np.random.RandomState(0), Stages(), chain_length=5)
+        assert space.n_distances == 5 * (1 + 2 + 3)
+
+    def test_random_medoids_are_uniform(self):
+        counts = np.zeros(8)
+        X = np.arange(8.0)[:, None]
+        for seed in range(500):
+            counts[RandomMedoids(3, random_state=seed).fit(X).medoid_indices_] += 1
+        np.testing.assert_allclose(counts / 500, 3 / 8, atol=0.1)
+
+    def test_a_bad_entry_is_named_by_its_row(self):
+        X = np.zeros((6, 1))
+        X[4] = 1e39  # beyond float32
+        with pytest.raises(ValueError, match=r"a dissimilarity of row 4 is 1e\+39"):
+            KMC2(5, chain_length=60, metric="manhattan", random_state=1).fit(X)
+
+
+class TestLocalSearch:
+    @pytest.fixture
+    def record(self, monkeypatch):
+        """Record the rows that are drawn after the first."""
+        drawn, draw = [], first_medoids.draw_far
+        monkeypatch.setattr(first_medoids, "draw_far", lambda *arguments: drawn.append(draw(*arguments)) or drawn[-1])
+        return drawn
+
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("k", [1, 2, 6])
+    def test_reference(self, record, k, seed):
+        X = whole_numbers(60, seed=seed)
+        seeding = KMeansPlusPlus(k, metric="manhattan", random_state=seed).fit(X)
+        record.clear()
+        model = LSKMeansPlusPlus(k, n_swaps=30, metric="manhattan", random_state=seed).fit(X)
+        expected, n_swaps = reference.propose(square(X), seeding.medoid_indices_, record[k - 1 :])
+        np.testing.assert_array_equal(model.medoid_indices_, expected)
+        assert (model.n_iter_, model.n_swaps_) == (30, n_swaps)
+        assert n_swaps > 0 or k == 1
+        assert model.n_distances_ == 60 * (k + 30) + 60 * k
+
+    def test_rows_are_proposed_by_their_distance(self, monkeypatch):
+        distances = []
+        monkeypatch.setattr(first_medoids, "draw_far", lambda nearest, *rest: distances.append(np.array(nearest)) or 7)
+        X = whole_numbers(50)
+        LSKMeansPlusPlus(2, n_swaps=1, metric="manhattan", random_state=0).fit(X)
+        first = np.flatnonzero(distances[0] == 0)[0]
+        np.testing.assert_array_equal(distances[1], square(X)[[first, 7]].min(axis=0))
+
+    def test_as_good_as_a_local_optimum_with_many_proposals(self):
+        X = whole_numbers(40)
+        model = LSKMeansPlusPlus(3, n_swaps=2000, metric="manhattan", random_state=0).fit(X)
+        assert reference.swap_gains(square(X), model.medoid_indices_, np.ones(40)).max() <= 0
+
+    def test_no_proposals(self, blobs):
+        model = LSKMeansPlusPlus(5, n_swaps=0, random_state=0).fit(blobs)
+        seeding = KMeansPlusPlus(5, random_state=0).fit(blobs)
+        np.testing.assert_array_equal(model.medoid_indices_, seeding.medoid_indices_)
+
+
+class TestBanditPAM:
+    def test_not_installed(self, monkeypatch, blobs):
+        monkeypatch.setitem(sys.modules, "banditpam", None)
+        with pytest.raises(ImportError, match=r"pip install onebatchpam\[banditpam\]"):
+            BanditPAM(3).fit(blobs)
+
+    @pytest.mark.parametrize("metric", ["sqeuclidean", "canberra", "precomputed"])
+    def test_other_metrics(self, metric):
+        pytest.importorskip("banditpam")
+        with pytest.raises(ValueError, match=f"metric='{metric}'.*'manhattan', 'euclidean', 'chebyshev', 'cosine'"):
+            BanditPAM(3, metric=metric).fit(square(whole_numbers(50)))
+
+    def test_zero_rows_have_no_cosine(self):
+        pytest.importorskip("banditpam")
+        X = np.eye(20)
+        X[7] = 0
+        with pytest.raises(ValueError, match="row 7 of X is zero"):
+            BanditPAM(3, metric="cosine").fit(X)
+
+    @pytest.mark.parametrize(("metric", "name"), [("l1", "L1"), ("euclidean", "L2"), ("chebyshev", "inf")])
+    @pytest.mark.parametrize("max_iter", [0, 1, 100])
+    @pytest.mark.filterwarnings("ignore:BanditPAM was stopped")
+    def test_medoids_of_the_package(self, metric, name, max_iter, rng):
+        banditpam = pytest.importorskip("banditpam")
+        X = rng.rand(250, 4)
+        model = BanditPAM(5, metric=metric, max_iter=max_iter, random_state=2).fit(X)
+        package = banditpam.KMedoids(5, "BanditPAM", max_iter=max_iter)
+        package.seed = np.random.RandomState(2).randint(2**31 - 1)
+        package.fit(X.astype(np.float32), name)
+        np.testing.assert_array_equal(model.medoid_indices_, package.medoids)
+        assert model.n_iter_ == package.steps <= max_iter
+        assert 5 * 250 < model.n_distances_ <= 250**2 + 5 * 250  # its cache holds all of them
+
+    def test_swaps(self, rng):
+        pytest.importorskip("banditpam")
+        X = rng.rand(250, 4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            built = BanditPAM(5, max_iter=0, random_state=0).fit(X)
+            model = BanditPAM(5, random_state=0).fit(X)
+        assert (built.n_iter_, built.n_swaps_) == (0, 0)
+        assert 0 < model.n_swaps_ == model.n_iter_ - 1
+        with pytest.warns(ConvergenceWarning, match="max_iter=1 swaps"):
+            assert BanditPAM(5, max_iter=1, random_state=0).fit(X).n_swaps_ == 1
+        best = FasterPAM(5, random_state=0).fit(X).inertia_
+        assert built.inertia_ >= model.inertia_
+        assert model.inertia_ == pytest.approx(best, rel=0.03)
+
+    @pytest.mark.parametrize("k", [1, 2, 3, 4])
+    def test_where_the_package_gives_up(self, k):
+        pytest.importorskip("banditpam")
+        X = np.repeat([[0.0], [1.0], [1.5], [7.0]], [400, 3, 2, 1], axis=0)
+        model = BanditPAM(k, random_state=0).fit(X)
+        assert model.inertia_ == FasterPAM(k, random_state=0).fit(X).inertia_
+
+    def test_where_nothing_can_be_done(self, monkeypatch):
+        pytest.importorskip("banditpam")
+        monkeypatch.setattr("onebatchpam.algorithms.banditpam.MOST_DISTINCT_ROWS", 3)
+        with pytest.raises(ValueError, match=r"banditpam failed with n_clusters=4.*use FasterPAM"):
+            BanditPAM(4).fit(np.eye(4))

@@ -1,0 +1,123 @@
+"""Labels in a file or in an array of the user's."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from onebatchpam import Alternate, FasterCLARA, KMeansPlusPlus, OneBatchPAM, _tiles
+
+
+@pytest.fixture
+def model():
+    return OneBatchPAM(4, batch_size=50, random_state=0)
+
+
+@pytest.mark.parametrize("estimator", [OneBatchPAM, FasterCLARA, Alternate, KMeansPlusPlus])
+@pytest.mark.parametrize("as_path", [str, lambda path: path], ids=["str", "Path"])
+class TestFile:
+    def test_fit(self, estimator, as_path, blobs, tmp_path):
+        path = tmp_path / "labels.npy"
+        expected = estimator(4, random_state=0).fit(blobs)
+        model = estimator(4, random_state=0).fit(blobs, labels_out=as_path(path))
+        assert isinstance(model.labels_, np.memmap)
+        np.testing.assert_array_equal(np.load(path), expected.labels_)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+        assert np.load(path).dtype == np.int32
+        assert (model.inertia_, model.n_distances_) == (expected.inertia_, expected.n_distances_)
+
+    def test_predict(self, estimator, as_path, blobs, tmp_path):
+        path = tmp_path / "labels.npy"
+        model = estimator(4, random_state=0).fit(blobs)
+        found = model.predict(blobs[:70], out=as_path(path))
+        np.testing.assert_array_equal(found, model.predict(blobs[:70]))
+        np.testing.assert_array_equal(np.load(path), found)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_arrays(dtype, model, blobs, tmp_path):
+    expected = model.fit(blobs).labels_
+    rooms = np.empty(300, dtype), np.memmap(tmp_path / "bare", dtype=dtype, mode="w+", shape=300), np.empty(600, dtype)
+    for room in (*rooms[:2], rooms[2][::2]):
+        assert model.predict(blobs, out=room) is room
+        np.testing.assert_array_equal(room, expected)
+        room[:] = 99
+        assert model.fit(blobs, labels_out=room).labels_ is room
+        np.testing.assert_array_equal(room, expected)
+
+
+def test_fit_predict(model, blobs, tmp_path):
+    labels = model.fit_predict(blobs, labels_out=tmp_path / "labels.npy")
+    np.testing.assert_array_equal(labels, np.load(tmp_path / "labels.npy"))
+
+
+def test_duplicates_that_are_spread(tmp_path):
+    # One row is unlike the others, and not in the batch: a medoid moves there after the first assignment.
+    X = np.zeros((200, 2))
+    X[77] = 1
+    model = OneBatchPAM(2, batch_size=2, refine=0, random_state=0).fit(X, labels_out=tmp_path / "labels.npy")
+    labels = np.load(tmp_path / "labels.npy")
+    assert np.flatnonzero(labels != labels[0]).tolist() == [77]
+    assert 77 in model.medoid_indices_
+
+
+def test_prediction_into_a_file_takes_little_memory(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(_tiles, "TILE_ENTRIES", 10_000)
+    X = rng.standard_normal((100_000, 2)).astype(np.float32)
+    model = OneBatchPAM(2, batch_size=10, refine=0, random_state=0).fit(X[:1000])
+    tracemalloc.start()
+    try:
+        model.predict(X, out=tmp_path / "labels.npy")
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(X)
+    finally:
+        tracemalloc.stop()
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("out", "error", "message"),
+        [
+            ("labels.txt", ValueError, r"is the path 'labels\.txt': expected one that ends in \.npy"),
+            ("no/where.npy", FileNotFoundError, "there is no folder 'no'"),
+            ([0] * 300, ValueError, "is of type list: expected an array, or the path"),
+            (np.empty(299, int), ValueError, r"has shape \(299,\), .* expected a writeable array of 300 integers"),
+            (np.empty(300), ValueError, "dtype float64"),
+            (np.empty(300, bool), ValueError, "dtype bool"),
+            (np.broadcast_to(np.int32(0), 300), ValueError, "no write access"),
+        ],
+        ids=str,
+    )
+    def test_where_nothing_can_be_written(self, out, error, message, model, blobs):
+        with pytest.raises(error, match=f"labels_out.*{message}"):
+            model.fit(blobs, labels_out=out)
+        assert not hasattr(model, "labels_")
+        with pytest.raises(error, match=f"out.*{message}"):
+            model.fit(blobs).predict(blobs, out=out)
+
+    def test_integers_too_small(self, blobs):
+        model = OneBatchPAM(129, random_state=0)
+        with pytest.raises(ValueError, match=r"dtype int8 .* labels up to 128"):
+            model.fit(blobs, labels_out=np.empty(300, np.int8))
+        OneBatchPAM(128, random_state=0).fit(blobs, labels_out=np.empty(300, np.int8))
+
+    def test_no_file_is_overwritten(self, model, blobs, tmp_path):
+        path = tmp_path / "X.npy"
+        np.save(path, blobs)
+        with pytest.raises(FileExistsError, match=r"labels_out: there is a file '.*X\.npy' already"):
+            model.fit(path, labels_out=path)
+        np.testing.assert_array_equal(np.load(path), blobs)
+
+    def test_a_fit_that_fails_leaves_no_file(self, model, blobs, tmp_path, monkeypatch):
+        path = tmp_path / "labels.npy"
+
+        def fail(*arguments):
+            assert path.exists()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("onebatchpam.algorithms.base.warn_if_imperfect", fail)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(blobs, labels_out=path)
+        assert not path.exists()
+        assert not hasattr(model, "labels_")

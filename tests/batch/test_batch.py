@@ -1,0 +1,204 @@
+"""The batch: its size, its points, its weights, and the first medoids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reference
+from onebatchpam import OneBatchPAM, batch_size, required_batch_size
+from onebatchpam._draws import Batch, sample_by_weight
+from onebatchpam._progress import Stages
+from onebatchpam.batch.sampling import sample_lightweight_coreset
+from onebatchpam.batch.weights import debias, nearest_neighbour_weights
+from onebatchpam.blocks.block import WholeBlock
+from onebatchpam.blocks.scan import BlockScan
+from onebatchpam.metrics.registry import resolve_metric
+from onebatchpam.search.first_medoids import kmeans_plus_plus, random_medoids
+from onebatchpam.space.precomputed import MatrixSpace
+from onebatchpam.space.space import VectorSpace
+
+
+def space_of(X, metric="euclidean"):
+    return VectorSpace(X, resolve_metric(metric), n_jobs=1)
+
+
+def heavy_tailed(n=500, n_features=3, seed=0):
+    return np.random.RandomState(seed).lognormal(0, 1.5, (n, n_features))
+
+
+class TestSize:
+    @pytest.mark.parametrize("n", [1, 2, 50, 700, 10_000, 10**7])
+    @pytest.mark.parametrize("k", [1, 2, 10, 100, 1000])
+    def test_rule(self, n, k):
+        assert batch_size(n, k) == reference.batch_size(n, k)
+
+    def test_many_medoids_have_ten_points_each(self):
+        assert batch_size(10**6, 1000) == 10_000
+
+    @pytest.mark.parametrize(("n", "k", "name"), [(0, 1, "n=0"), (1, 0, "k=0"), (1.5, 1, "n=1.5"), (5, "1", "k='1'")])
+    def test_errors(self, n, k, name):
+        with pytest.raises(ValueError, match=name):
+            batch_size(n, k)
+
+
+class TestRequiredSize:
+    @pytest.fixture
+    def valid(self):
+        return {"n": 1000, "diameter": 2.0, "gap": 0.5, "n_swaps": 10, "delta": 0.1}
+
+    def test_theorem(self, valid):
+        m = required_batch_size(**valid)
+        # m points suffice for a probability of failure below delta, and m - 1 do not.
+        failure = [2 * 10 * 1000 * np.exp(-size * 0.5**2 / (4 * 2.0**2)) for size in (m - 1, m)]
+        assert failure[1] <= 0.1 < failure[0]
+
+    def test_only_the_ratio_of_diameter_and_gap_counts(self, valid):
+        other_unit = {**valid, "diameter": 200.0, "gap": 50.0}
+        assert required_batch_size(**other_unit) == required_batch_size(**valid)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("n", 0), ("diameter", -1), ("gap", 0), ("gap", np.nan), ("n_swaps", 0), ("delta", 0), ("delta", 2)],
+    )
+    def test_errors(self, valid, name, value):
+        with pytest.raises(ValueError, match=f"{name}="):
+            required_batch_size(**{**valid, name: value})
+
+
+class TestUniform:
+    def test_distinct_rows_in_order(self, rng):
+        indices = sample_by_weight(np.ones(50), 20, rng).indices
+        assert (np.diff(indices) > 0).all()
+        assert indices[0] >= 0
+        assert indices[-1] < 50
+
+    def test_every_row_is_equally_likely(self, rng):
+        counts = np.zeros(20)
+        for _ in range(2000):
+            counts[sample_by_weight(np.ones(20), 5, rng).indices] += 1
+        # Binomial with p = 1/4: a standard deviation is 19.4.
+        np.testing.assert_allclose(counts, 500, atol=5 * 19.4)
+
+
+class TestLightweightCoreset:
+    @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "sqeuclidean"])
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int64"])
+    def test_weights_are_counts_divided_by_probabilities(self, metric, dtype):
+        X = heavy_tailed().astype(dtype)
+        batch = sample_lightweight_coreset(space_of(X, metric), 100, np.random.RandomState(0), Stages())
+        q = reference.lightweight_coreset_probabilities(X, metric)
+        counts = batch.weights * q[batch.indices]
+        counts *= 100 / counts.sum()
+        np.testing.assert_allclose(counts, np.round(counts), rtol=1e-4)
+        assert counts.min() > 0.9
+        assert batch.weights.mean() == pytest.approx(1)
+
+    def test_a_row_is_drawn_as_often_as_its_probability_says(self):
+        X, rng, m, repeats = heavy_tailed(50), np.random.RandomState(0), 10, 2000
+        drawn = np.zeros(50)
+        for _ in range(repeats):
+            drawn[sample_lightweight_coreset(space_of(X), m, rng, Stages()).indices] += 1
+        q = reference.lightweight_coreset_probabilities(X, "euclidean")
+        expected = 1 - (1 - q) ** m
+        deviation = np.sqrt(expected * (1 - expected) / repeats)
+        np.testing.assert_array_less(np.abs(drawn / repeats - expected), 5 * deviation)
+
+    def test_weighted_mean_is_unbiased(self):
+        X, rng, m, repeats = heavy_tailed(), np.random.RandomState(0), 200, 300
+        values = reference.distance_block(X, np.median(X, axis=0, keepdims=True), "euclidean")[:, 0]
+        batches = [sample_lightweight_coreset(space_of(X), m, rng, Stages()) for _ in range(repeats)]
+        estimates = np.array([np.average(values[each.indices], weights=each.weights) for each in batches])
+        error = estimates.std() / np.sqrt(repeats)
+        # Weights of mean 1 make it a quotient of two estimates, with a bias of the order of variance / m.
+        assert abs(estimates.mean() - values.mean()) < 4 * error + 0.005 * values.mean()
+        unweighted = np.mean([values[each.indices].mean() for each in batches])
+        assert unweighted > 1.5 * values.mean()  # without the weights it would show
+
+    def test_equal_rows_are_drawn_uniformly(self):
+        batch = sample_lightweight_coreset(space_of(np.ones((30, 2))), 10, np.random.RandomState(0), Stages())
+        counts = batch.weights * 10 / batch.weights.sum()
+        np.testing.assert_allclose(counts, np.round(counts))
+
+    def test_a_mean_with_missing_features(self, rng):
+        X = rng.randn(30, 4)
+        X[:4][np.eye(4, dtype=bool)] = np.nan
+        model = OneBatchPAM(2, metric="nan_euclidean", variant="lwcs", batch_size=10, random_state=0).fit(X)
+        assert np.isfinite(model.batch_weights_).all()
+
+    def test_needs_rows_with_a_mean(self):
+        with pytest.raises(ValueError, match=r"lwcs.*precomputed"):
+            OneBatchPAM(2, metric="precomputed", variant="lwcs", batch_size=3).fit(np.ones((5, 5)))
+
+
+class TestWeights:
+    def test_nearest_neighbour_weights(self):
+        block = np.random.RandomState(0).randint(0, 6, (200, 12)).astype(np.float32)
+        scan = BlockScan(200, n_jobs=2)
+        for columns in (slice(0, 5), slice(5, 12)):
+            for first in (0, 70):
+                scan.see(block[first : first + 70 + 2 * first, columns], first, columns.start)
+        nearest, largest = reference.scan_block(block)
+        np.testing.assert_array_equal(scan.nearest, nearest)
+        np.testing.assert_array_equal(scan.distances, block.min(axis=1))
+        assert scan.largest == largest
+        weights = nearest_neighbour_weights(scan.nearest, 12, np.ones(200))
+        np.testing.assert_allclose(weights, reference.nearest_neighbour_weights(nearest, 12))
+        assert weights.mean() == pytest.approx(1)
+
+    def test_debias(self):
+        block = np.random.RandomState(0).rand(20, 4).astype(np.float32)
+        indices = np.array([3, 7, 8, 19])
+        expected = reference.debias(block, indices)
+        debias(MatrixSpace(np.zeros((20, 20))), WholeBlock(block), Batch.unweighted(indices), float(block.max()))
+        np.testing.assert_array_equal(block, expected)
+
+    def test_bad_entry_is_named(self):
+        block = np.ones((5, 3), dtype=np.float32)
+        block[2, 1] = np.nan
+        with pytest.raises(ValueError, match="row 12, column 1 of the block is nan"):
+            BlockScan(15, n_jobs=1).see(block, 10)
+        with pytest.raises(ValueError, match="row 2, column 8 of the block is nan"):
+            BlockScan(5, n_jobs=1).see(block, 0, first_column=7)
+
+
+class TestFirstMedoids:
+    def test_random_ones_are_distinct_and_equally_likely(self, rng):
+        drawn = np.array([random_medoids(10, 3, rng) for _ in range(3000)])
+        assert all(len(set(row)) == 3 for row in drawn)
+        np.testing.assert_allclose(np.bincount(drawn.ravel(), minlength=10), 900, atol=5 * 25.1)
+
+    def test_kmeans_plus_plus_draws_by_distance(self):
+        X = np.array([[0.0], [1.0], [3.0], [10.0]])
+        rng, repeats = np.random.RandomState(0), 4000
+        pairs = np.zeros((4, 4))
+        for _ in range(repeats):
+            first, second = kmeans_plus_plus(space_of(X), 2, rng, Stages())
+            pairs[first, second] += 1
+        distances = reference.distance_block(X, X, "euclidean")
+        expected = distances / distances.sum(axis=1, keepdims=True) / 4
+        np.testing.assert_allclose(pairs / repeats, expected, atol=5 * np.sqrt(0.25 / repeats))
+
+    def test_kmeans_plus_plus_takes_every_group_before_a_duplicate(self):
+        X = np.repeat(np.eye(6), 10, axis=0)
+        for seed in range(20):
+            medoids = kmeans_plus_plus(space_of(X), 6, np.random.RandomState(seed), Stages())
+            assert sorted(medoids // 10) == list(range(6))
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_kmeans_plus_plus_with_fewer_distinct_rows_than_medoids(self, seed):
+        X = np.repeat([[0.0], [1.0]], 4, axis=0)
+        medoids = kmeans_plus_plus(space_of(X), 8, np.random.RandomState(seed), Stages())
+        assert sorted(medoids) == list(range(8))
+
+    def test_kmeans_plus_plus_draws_no_row_twice_where_it_is_not_nearest_to_itself(self, rng):
+        assert sorted(kmeans_plus_plus(MatrixSpace(np.ones((6, 6))), 6, rng, Stages())) == list(range(6))
+
+    def test_kmeans_plus_plus_reads_a_matrix_by_rows_of_medoids(self):
+        # From the first medoid every point but 2 is at distance 0: 2 is drawn, whatever the columns say.
+        matrix = np.zeros((3, 3))
+        matrix[:, 2] = 1
+        matrix[2] = [1, 1, 0]
+        for seed in range(20):
+            medoids = kmeans_plus_plus(MatrixSpace(matrix), 2, np.random.RandomState(seed), Stages())
+            assert 2 in medoids

@@ -1,0 +1,57 @@
+"""Rows drawn by their weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from onebatchpam._draws import sample_by_weight
+from onebatchpam._progress import Stages
+from onebatchpam.search.first_medoids import draw_start, kmc2, kmeans_plus_plus
+from onebatchpam.space.precomputed import MatrixSpace
+
+
+class TestDraws:
+    WEIGHTS = np.array([1.0, 2, 3, 10, 4])
+    MATRIX = np.abs(np.subtract.outer(np.array([0, 1, 3, 10, 4.5]), np.array([0, 1, 3, 10, 4.5])))
+
+    def space(self):
+        return MatrixSpace(self.MATRIX, self.WEIGHTS)
+
+    def test_a_start_of_one(self, rng):
+        drawn = [draw_start(self.space(), 1, rng)[0] for _ in range(3000)]
+        assert chisquare(np.bincount(drawn, minlength=5), 150 * self.WEIGHTS).pvalue > 1e-3
+
+    @pytest.mark.parametrize("draw", [kmeans_plus_plus, lambda *arguments: kmc2(*arguments, chain_length=100)])
+    def test_pairs(self, draw, rng):
+        pairs = np.zeros((5, 5))
+        for _ in range(2000):
+            first, second = draw(self.space(), 2, rng, Stages())
+            pairs[first, second] += 1
+        second = self.MATRIX * self.WEIGHTS
+        expected = (self.WEIGHTS / 20)[:, None] * second / second.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(pairs / 2000, expected, atol=4 * np.sqrt(expected.max() / 2000))
+
+    @pytest.mark.parametrize("include", [None, np.array([7, 2])])
+    def test_a_sample_by_weight_is_unbiased(self, include, rng):
+        weights, values = rng.exponential(size=60) ** 3, rng.rand(60)
+        estimates, seen = [], np.zeros(60)
+        for _ in range(4000):
+            batch = sample_by_weight(weights, 12, rng, include)
+            assert len(np.unique(batch.indices)) == 12
+            assert batch.weights.mean() == pytest.approx(weights.mean())
+            assert include is None or set(include) <= set(batch.indices)
+            seen[batch.indices] += 1
+            estimates.append(np.average(values[batch.indices], weights=batch.weights))
+        # Rows that are included for sure count for more than they should, as in CLARA.
+        tolerance = 0.02 if include is None else 0.1
+        assert np.mean(estimates) == pytest.approx(np.average(values, weights=weights), rel=tolerance)
+        order = np.argsort(weights)
+        assert seen[order[:20]].sum() < seen[order[20:40]].sum() < seen[order[40:]].sum()
+
+    def test_tiny_weights(self, rng):
+        weights = np.array([1e-300, 1.0, 1e-310, 1e30])
+        batch = sample_by_weight(weights, 3, rng)
+        assert set(batch.indices) > {1, 3}
+        assert np.isfinite(batch.weights).all()

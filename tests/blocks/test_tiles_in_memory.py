@@ -1,0 +1,62 @@
+"""Rows are converted a tile at a time, never as a whole."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from onebatchpam import OneBatchPAM, _tiles
+from onebatchpam.search import refine
+
+N_ROWS, N_FEATURES, BATCH_SIZE = 40_000, 64, 20
+BLOCK_BYTES = 4 * N_ROWS * BATCH_SIZE
+FLOAT_COPY_BYTES = 4 * N_ROWS * N_FEATURES
+
+
+@pytest.fixture
+def tiles_of_few_entries(monkeypatch):
+    monkeypatch.setattr(_tiles, "TILE_ENTRIES", 50_000)
+
+
+def peak_bytes(work):
+    """Return the most that NumPy held at once while `work` ran, beyond what it held before."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def make_rows(kind):
+    rows = np.random.RandomState(0).randint(0, 100, (N_ROWS, N_FEATURES), dtype=np.uint8)
+    return {
+        "bytes": lambda: rows,
+        "integers": lambda: rows.astype(np.int16),
+        "Fortran order": lambda: np.asfortranarray(rows, dtype=np.float32),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", ["bytes", "integers", "Fortran order"])
+@pytest.mark.parametrize("parameters", [{}, {"init": "k-means++"}, {"variant": "lwcs"}], ids=str)
+@pytest.mark.parametrize("metric", ["manhattan", "euclidean", "canberra"])
+def test_fit_and_predict(kind, parameters, metric, tiles_of_few_entries):
+    X = make_rows(kind)
+    model = OneBatchPAM(3, metric=metric, batch_size=BATCH_SIZE, random_state=0, **parameters)
+    # The rows of refinement are worth at most another block, and the medoids' own; some numbers for each row besides.
+    assert peak_bytes(lambda: model.fit(X)) < 2.2 * BLOCK_BYTES + 80 * N_ROWS + FLOAT_COPY_BYTES / 2
+    assert peak_bytes(lambda: model.predict(X)) < FLOAT_COPY_BYTES / 2
+
+
+@pytest.mark.parametrize("variant", ["progressive", "nniw"])
+def test_without_the_block_some_numbers_for_each_row_are_all(variant, tiles_of_few_entries, monkeypatch):
+    monkeypatch.setattr(refine, "MOST_ENTRIES", 2**18)
+    n = 400_000
+    X = np.random.RandomState(0).rand(n, 2).astype(np.float32)
+    model = OneBatchPAM(5, metric="manhattan", batch_size=60, variant=variant, memory_limit=0, random_state=0)
+    # What is kept: a weight, the nearest batch point and its distance, or the label and the distance to the medoid.
+    # For a moment there are the odds, the clocks and the order in which they ring.
+    assert peak_bytes(lambda: model.fit(X)) < (16 + 26) * n + 4_000_000
+    assert model.block_storage_ == "recomputed"

@@ -1,0 +1,72 @@
+"""Errors on partitions of a Dask array name the rows as the user knows them."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+import dask
+from onebatchpam.dask import OneBatchPAM, driver, tasks
+from onebatchpam.dask.partition import Partition
+
+
+@pytest.mark.parametrize(
+    ("task", "variant", "expected"),
+    [
+        ("scan", "nniw", "X[{row}], X[{column}]"),
+        ("best_swaps", "nniw", "X[{row}], X[{column}]"),
+        ("best_members", "nniw", "medoid {slot}, X[{row}]"),
+        ("mean_losses_of", "nniw", "X[{row}], X[{column}]"),
+        ("assess", "nniw", "medoid {slot}, X[{row}]"),
+        ("far_from_mean", "lwcs", "X[{row}], the mean"),
+    ],
+)
+def test_a_metric_that_raises_is_told_with_the_numbers_of_the_rows(task, variant, expected, monkeypatch):
+    pairs, fails = [], []
+
+    def metric(a, b):
+        if fails:
+            pairs.append((int(a[-1]), int(b[-1])))
+            raise ZeroDivisionError("none")
+        return np.abs(a[:-1] - b[:-1]).sum()
+
+    def failing(function, *arguments):
+        if not isinstance(arguments[0], Partition) or arguments[0].number == 2:
+            fails.append(True)
+        try:
+            return function(*arguments)
+        finally:
+            fails.clear()
+
+    module = next(each for each in (driver, tasks) if hasattr(each, task))
+    monkeypatch.setattr(module, task, partial(failing, getattr(module, task)))
+    monkeypatch.setattr(driver, "DRIVER_ENTRIES", 1)
+    rows = np.column_stack([make_blobs(1200, 4, centers=10, random_state=0)[0], np.arange(1200)])
+    model = OneBatchPAM(3, metric=metric, batch_size=20, variant=variant, random_state=0)
+    with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match="in partition") as caught:
+        model.fit(da.from_array(rows, chunks=((500, 300, 200, 200), 5)))
+    row, column = pairs[0] if expected.startswith("X") else pairs[0][::-1]
+    slot = re.search(r"medoid (\d)", str(caught.value))
+    assert f"({expected.format(row=row, column=column, slot=slot and slot[1])})" in str(caught.value)
+
+
+def test_lazy_results_name_the_row_of_the_partition():
+    rows = make_blobs(60, 3, centers=5, random_state=0)[0]
+    fails = []
+
+    def metric(a, b):
+        if fails:
+            raise ZeroDivisionError("none")
+        return np.abs(a - b).sum()
+
+    data = da.from_array(rows, chunks=((40, 20), 3))
+    model = OneBatchPAM(3, metric=metric, random_state=0).fit(data)
+    fails.append(True)
+    for lazy in (model.labels_, model.predict(data), model.transform(data)):
+        with pytest.raises(ValueError, match=r"metric\(medoid 0, row 0 of the partition\)"):
+            lazy.compute(scheduler="sync")

@@ -1,0 +1,226 @@
+"""Choosing k: the medoid silhouette, and several k on one block."""
+
+from __future__ import annotations
+
+import sys
+
+import kmedoids
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+import reference
+from onebatchpam import FasterPAM, KSelection, OneBatchPAM, batch_size, medoid_silhouette, select_k
+from onebatchpam.evaluation.k_selection import elbow_depths
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_silhouette_equals_others(k, dtype, blobs, smallest_tiles):
+    X = blobs.astype(dtype)
+    model = OneBatchPAM(k, random_state=0).fit(X)
+    value = medoid_silhouette(X, model)
+    block = reference.distance_block(X, X, "euclidean")
+    assert value == pytest.approx(reference.medoid_silhouette(block[model.medoid_indices_]), rel=1e-5)
+    theirs, _ = kmedoids.medoid_silhouette(block, model.medoid_indices_)
+    assert value == pytest.approx(theirs, rel=1e-5)
+
+
+def test_silhouette_of_duplicates():
+    X = np.array([[0.0], [0.0], [1.0]])
+    with pytest.warns(ConvergenceWarning, match="2 distinct clusters"):
+        model = OneBatchPAM(3).fit(X)
+    assert medoid_silhouette(X, model) == 1  # each coincides with a medoid, some with two
+    assert medoid_silhouette([[0.5]], OneBatchPAM(2, init=[0, 2]).fit(X)) == 0
+
+
+def test_silhouette_of_new_rows_and_of_an_asymmetric_matrix(rng):
+    matrix = rng.rand(40, 40)
+    model = OneBatchPAM(4, metric="precomputed", random_state=0).fit(matrix)
+    expected = reference.medoid_silhouette(matrix[model.medoid_indices_])
+    assert medoid_silhouette(matrix.T, model) == pytest.approx(expected)  # as in predict
+    assert medoid_silhouette(matrix.T[:1], model) == pytest.approx(
+        reference.medoid_silhouette(matrix[model.medoid_indices_, :1])
+    )
+
+
+def test_silhouette_of_another_model():
+    with pytest.raises(ValueError, match="model is of type KMeans: expected a fitted estimator of this package"):
+        medoid_silhouette(np.eye(3), KMeans(2).fit(np.eye(3)))
+
+
+def test_silhouette_of_one_medoid():
+    with pytest.raises(ValueError, match="expected n_clusters >= 2"):
+        medoid_silhouette(np.eye(3), OneBatchPAM(1).fit(np.eye(3)))
+
+
+@pytest.fixture(scope="module")
+def groups():
+    X, _ = make_blobs(800, centers=10 * np.eye(5), cluster_std=0.6, random_state=0)
+    return X
+
+
+@pytest.fixture(scope="module")
+def selection(groups):
+    return select_k(groups, range(1, 10), OneBatchPAM(init="k-means++", random_state=0))
+
+
+def test_finds_the_groups(selection):
+    assert selection.suggested_k == selection.k_by_silhouette == selection.k_by_elbow == 5
+    assert selection.criteria_agree
+    assert selection.advice() == "Suggested k: 5. Silhouette and elbow agree."
+
+
+def test_values_are_those_of_the_medoids(selection, groups):
+    block = reference.distance_block(groups, groups, "euclidean")
+    assert selection.k.tolist() == list(range(1, 10))
+    for k, inertia, silhouette, medoids in zip(
+        selection.k, selection.inertia, selection.silhouette, selection.medoids, strict=True
+    ):
+        assert len(medoids) == k
+        assert inertia == pytest.approx(block[medoids].min(axis=0).sum())
+        if k == 1:
+            assert np.isnan(silhouette)
+        else:
+            assert silhouette == pytest.approx(reference.medoid_silhouette(block[medoids]))
+    assert (selection.seconds > 0).all()
+    assert selection.block_seconds > 0
+
+
+@pytest.mark.parametrize("variant", ["unif", "debias", "nniw", "progressive"])
+@pytest.mark.parametrize("init", ["random", "k-means++"])
+def test_a_single_k_is_a_fit(variant, init, groups):
+    template = OneBatchPAM(99, metric="manhattan", variant=variant, refine=0, init=init, batch_size=100, random_state=0)
+    found = select_k(groups, [4], template)
+    model = template.set_params(n_clusters=4).fit(groups)
+    np.testing.assert_array_equal(found.medoids[0], model.medoid_indices_)
+    assert found.inertia[0] == model.inertia_
+
+
+def test_one_block_for_all(groups, monkeypatch):
+    counts = []
+
+    def count(A, B):
+        counts.append(len(A) * len(B))
+        return np.abs(A[:, None] - B[None]).sum(axis=-1)
+
+    select_k(groups, [2, 3, 7], OneBatchPAM(metric=count, batch_size=100, random_state=0))
+    n_assignments = 2 * 800 * (2 + 3 + 7)  # for inertia and silhouette
+    assert sum(counts) == 6 + 800 * 100 + n_assignments  # 6: to see what kind of function it is
+
+
+def test_the_batch_is_that_of_the_largest_k(groups, monkeypatch):
+    sizes = []
+    from onebatchpam.evaluation import k_selection
+
+    original = k_selection.sample_block
+    monkeypatch.setattr(
+        k_selection, "sample_block", lambda space, m, *rest: sizes.append(m) or original(space, m, *rest)
+    )
+    select_k(groups, [2, 30], OneBatchPAM(random_state=0))
+    assert sizes == [batch_size(800, 30)]
+
+
+def test_template_is_not_changed(groups):
+    template = OneBatchPAM(3, random_state=0)
+    before = dict(vars(template))
+    select_k(groups, [2, 3], template)
+    assert vars(template) == before
+
+
+@pytest.mark.parametrize("metric", ["precomputed", "levenshtein"])
+def test_other_data(metric, groups):
+    pytest.importorskip("rapidfuzz")
+    words = [
+        stem + ending for stem in ("aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc") for ending in ("", "d", "e", "f", "g")
+    ]
+    X = words if metric == "levenshtein" else reference.dissimilarities(words, words, reference.levenshtein)
+    assert select_k(X, range(2, 6), OneBatchPAM(metric=metric, init="k-means++", random_state=0)).suggested_k == 3
+
+
+def make(k, inertia, silhouette):
+    k = np.array(k)
+    seconds = np.full(len(k), 0.5)
+    return KSelection(k, np.array(inertia, float), np.array(silhouette, float), seconds, 1.0, [np.arange(i) for i in k])
+
+
+def test_advice():
+    disagree = make([2, 3, 4, 5], [100, 50, 48, 46], [0.5, 0.4, 0.3, 0.2])
+    assert (disagree.k_by_silhouette, disagree.k_by_elbow, disagree.criteria_agree) == (2, 3, False)
+    assert "The criteria disagree: the elbow of the inertia is at 3." in disagree.advice()
+    straight = make([2, 3, 4], [30, 20, 10], [0.1, 0.2, 0.1])
+    assert straight.k_by_elbow is None
+    assert straight.advice() == "Suggested k: 3, by the silhouette. The inertia has no elbow."
+    assert "try larger k" in make([2, 3, 4], [30, 20, 10], [0.1, 0.2, 0.3]).advice()
+    assert make([1], [30], [np.nan]).advice() == "No k is suggested: try a wider range."
+    assert make([1], [30], [np.nan]).suggested_k is None
+
+
+def test_elbow_depths():
+    np.testing.assert_allclose(elbow_depths(np.array([1, 2, 3]), np.array([10.0, 2.0, 0.0])), [0, 0.3, 0])
+    np.testing.assert_allclose(elbow_depths(np.array([1, 3, 5]), np.array([10.0, 10.0, 10.0])), 0)
+
+
+def test_table(selection):
+    lines = str(selection).splitlines()
+    assert lines[0].split() == ["k", "inertia", "silhouette", "seconds"]
+    assert [int(line.split()[0]) for line in lines[1:10]] == list(range(1, 10))
+    assert lines[-1] == selection.advice()
+    assert repr(selection) == str(selection)
+    frame = selection.to_frame()
+    assert frame.index.tolist() == list(range(1, 10))
+    np.testing.assert_array_equal(frame["inertia"], selection.inertia)
+
+
+def test_plot(selection, monkeypatch):
+    monkeypatch.setattr(mpl, "rcParams", mpl.rcParams.copy())
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    axes = selection.plot()
+    assert axes.get_xlabel() == "number of medoids k"
+    assert axes.get_title() == "Suggested k: 5"
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), selection.inertia)
+    assert selection.plot(axes) is axes
+    plt.close("all")
+
+
+def test_plot_without_matplotlib(selection, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"onebatchpam\[plot\]"):
+        selection.plot()
+
+
+@pytest.mark.parametrize(
+    ("k_range", "message"),
+    [
+        (5, "k_range=5: expected several numbers"),
+        ([], "k_range is empty"),
+        ([2, 801], "n_clusters=801 is larger than n_samples=800"),
+        ([0, 2], "n_clusters=0"),
+        ([2.5], "n_clusters=2.5"),
+        ("23", "k_range='23'"),
+    ],
+)
+def test_bad_ranges(k_range, message, groups):
+    with pytest.raises(ValueError, match=message):
+        select_k(groups, k_range)
+
+
+@pytest.mark.parametrize("estimator", [FasterPAM(), OneBatchPAM, "auto"], ids=str)
+def test_what_is_no_template(estimator, groups):
+    with pytest.raises(ValueError, match=r"estimator=.*: expected OneBatchPAM\(...\)"):
+        select_k(groups, [2, 3], estimator)
+
+
+def test_init_of_a_single_k(groups):
+    with pytest.raises(ValueError, match="init holds medoids for a single k"):
+        select_k(groups, [2, 3], OneBatchPAM(init=[0, 1]))
+
+
+def test_a_search_that_was_stopped(groups):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        select_k(groups, [8], OneBatchPAM(max_iter=1, random_state=0))

@@ -1,0 +1,159 @@
+"""Metrics of scipy and scikit-learn give what these give, in tiles and in float32 or float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.spatial.distance
+import sklearn.metrics
+from sklearn.metrics import pairwise_distances
+
+from onebatchpam import OneBatchPAM, distance_block
+from onebatchpam.metrics.library import SCIPY_METRICS, SKLEARN_METRICS
+from onebatchpam.metrics.registry import METRIC_NAMES
+
+BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+N_ROWS = 600  # more than two of the smallest tiles
+
+
+def make_rows(metric, n=N_ROWS, seed=0):
+    """Draw rows for which the metric is defined."""
+    rng = np.random.RandomState(seed)
+    if metric in BOOLEAN:
+        return rng.rand(n, 12) < 0.5
+    X = rng.rand(n, 2 if metric == "haversine" else 5) + 0.1
+    if metric == "nan_euclidean":
+        X[rng.rand(*X.shape) < 0.1] = np.nan
+        X[:, 0] = 1.0  # a feature that all rows have
+    return X
+
+
+def expected_block(X, Y, metric, **params):
+    """Ask scipy or scikit-learn, with the variances of all of X."""
+    if metric == "seuclidean":
+        params = {"V": X.var(axis=0, ddof=1), **params}
+    if metric == "mahalanobis":
+        params = {"VI": np.linalg.inv(np.cov(X.T)), **params}
+    if metric in SKLEARN_METRICS:
+        return pairwise_distances(X, Y, metric=metric, **params)
+    return scipy.spatial.distance.cdist(X, Y, metric, **params)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("metric", [*SCIPY_METRICS, *SKLEARN_METRICS])
+def test_equals_the_library(metric, n_jobs, smallest_tiles):
+    X = make_rows(metric)
+    Y = X[:17]
+    np.testing.assert_allclose(
+        distance_block(X, Y, metric, n_jobs=n_jobs),
+        expected_block(X, Y, metric),
+        rtol=1e-6 if metric in BOOLEAN else 1e-9,
+    )
+
+
+@pytest.mark.parametrize("metric", [*SCIPY_METRICS, *SKLEARN_METRICS])
+def test_float32_rows_make_a_float32_block(metric):
+    X = make_rows(metric, n=40).astype(np.float32)
+    block = distance_block(X, X[:9], metric)
+    assert block.dtype == np.float32
+    expected = expected_block(X.astype(np.float64), X[:9].astype(np.float64), metric)
+    np.testing.assert_allclose(block, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "chebyshev", "sqeuclidean"])
+def test_native_metrics_mean_what_scipy_means(metric):
+    X = make_rows(metric)
+    np.testing.assert_allclose(
+        distance_block(X, X[:20], metric),
+        scipy.spatial.distance.cdist(X, X[:20], metric.replace("manhattan", "cityblock")),
+        rtol=1e-9,
+        atol=1e-15,
+    )
+
+
+def test_every_name_of_scikit_learn_is_known():
+    assert set(sklearn.metrics.pairwise.distance_metrics()) - {"precomputed"} <= set(METRIC_NAMES)
+
+
+def is_scipy_metric(name):
+    rows = make_rows("minkowski", n=9)
+    try:
+        scipy.spatial.distance.cdist(rows, rows, name)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
+def test_every_name_of_scipy_is_known():
+    names = {name for name in scipy.spatial.distance.__all__ if is_scipy_metric(name)}
+    names -= {"kulczynski1", "sokalmichener"}  # deprecated, and gone from newer versions
+    assert {"cosine", "yule"} < names <= set(METRIC_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        ("minkowski", {"p": 3}),
+        ("minkowski", {"p": 1, "w": [1, 2, 3, 4, 5]}),
+        ("seuclidean", {"V": [1.0, 2, 3, 4, 5]}),
+        ("mahalanobis", {"VI": np.diag([1.0, 2, 3, 4, 5])}),
+    ],
+)
+def test_metric_params_reach_the_library(metric, params, smallest_tiles):
+    X = make_rows(metric)
+    block = distance_block(X, X[:9], metric, metric_params=params)
+    np.testing.assert_allclose(block, expected_block(X, X[:9], metric, **params), rtol=1e-9)
+    assert not np.allclose(block, distance_block(X, X[:9], metric))
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+def test_variances_of_the_fit_serve_new_rows(metric):
+    X, new = make_rows(metric, seed=0), 10 * make_rows(metric, n=5, seed=1)
+    model = OneBatchPAM(3, metric=metric, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    params = {"V": X.var(axis=0, ddof=1)} if metric == "seuclidean" else {"VI": np.linalg.inv(np.cov(X.T))}
+    np.testing.assert_allclose(
+        model.transform(new), scipy.spatial.distance.cdist(new, model.cluster_centers_, metric, **params), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("metric", [*SCIPY_METRICS, *SKLEARN_METRICS])
+def test_fit(metric):
+    X = make_rows(metric, n=100)
+    model = OneBatchPAM(4, metric=metric, batch_size=50, random_state=0).fit(X)
+    expected = expected_block(X, X[model.medoid_indices_], metric)
+    np.testing.assert_allclose(model.inertia_, expected.min(axis=1).sum(), rtol=1e-6)
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+@pytest.mark.parametrize("X", [np.ones((1, 2)), np.ones((5, 2))], ids=["one row", "no variance"])
+def test_no_variance_to_divide_by(metric, X):
+    with pytest.raises(ValueError, match=r".+"):
+        OneBatchPAM(1, metric=metric).fit(X)
+
+
+def test_parameters_that_a_metric_does_not_take():
+    with pytest.raises(ValueError, match=r"metric='minkowski' with metric_params=\{'q': 2\}") as caught:
+        OneBatchPAM(2, metric="minkowski", metric_params={"q": 2}).fit(np.eye(5))
+    assert "array(" not in str(caught.value)
+
+
+def test_products_of_matrices_do_not_depend_on_the_number_of_threads():
+    X = np.random.RandomState(0).rand(101, 37)
+    expected = distance_block(X, X, "nan_euclidean", n_jobs=1)
+    for n_jobs in (2, 3):
+        np.testing.assert_array_equal(distance_block(X, X, "nan_euclidean", n_jobs=n_jobs), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_tile_of_many_columns_is_computed_in_parts(n_jobs, monkeypatch):
+    calls, cdist = [], scipy.spatial.distance.cdist
+    monkeypatch.setattr(
+        scipy.spatial.distance, "cdist", lambda rows, *rest, **params: calls.append(len(rows)) or cdist(rows, *rest)
+    )
+    monkeypatch.setattr("onebatchpam._tiles.SCIPY_TILE_WORK", 10 * 40 * 3)  # ten rows
+    X = np.random.RandomState(0).rand(40, 3)
+    distance_block(X, X, "canberra", n_jobs=n_jobs)
+    assert calls == [10] * 4

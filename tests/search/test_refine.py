@@ -1,0 +1,241 @@
+"""Refinement: the batch screens, all points confirm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+import reference
+from onebatchpam import OneBatchPAM, _core
+from onebatchpam._draws import Batch
+from onebatchpam._progress import Stages
+from onebatchpam.algorithms import onebatchpam
+from onebatchpam.batch.sampling import VARIANTS
+from onebatchpam.blocks.block import WholeBlock
+from onebatchpam.metrics.registry import resolve_metric
+from onebatchpam.search import candidates, refine, swaps
+from onebatchpam.search.candidates import best_by_cluster, draw_judges, smallest_of_each
+from onebatchpam.space.space import VectorSpace
+
+# Enough rows and clusters that a batch of this size leaves something to refine.
+X, _ = make_blobs(2000, 4, centers=60, random_state=1)
+MODEL = OneBatchPAM(30, metric="manhattan", batch_size=300, random_state=0)
+
+
+def fit(**parameters):
+    return clone(MODEL).set_params(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("metric", ["manhattan", "euclidean", "canberra", "precomputed"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_round_is_at_least_as_good(variant, metric, seed):
+    if metric == "precomputed" and variant == "lwcs":
+        pytest.skip("a matrix has no mean")
+    data = reference.distance_block(X[:700], X[:700], "manhattan") if metric == "precomputed" else X[:700]
+    inertias = [
+        OneBatchPAM(12, metric=metric, variant=variant, batch_size=150, refine=rounds, random_state=seed)
+        .fit(data)
+        .inertia_
+        for rounds in (0, 1, 2, 5)
+    ]
+    assert inertias == sorted(inertias, reverse=True)
+    assert inertias[-1] < inertias[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.data(),
+    rows=arrays(np.float64, st.tuples(st.integers(4, 60), st.integers(1, 3)), elements=st.integers(-4, 4)),
+    seed=st.integers(0, 3),
+)
+@pytest.mark.filterwarnings("ignore:found")
+def test_it_never_harms_whatever_the_rows(data, rows, seed):
+    k = data.draw(st.integers(1, len(rows) - 2))
+    m = data.draw(st.integers(k, len(rows) - 1))
+    parameters = {"metric": "manhattan", "batch_size": m, "random_state": seed}
+    plain = OneBatchPAM(k, refine=0, **parameters).fit(rows)
+    assert OneBatchPAM(k, refine=3, **parameters).fit(rows).inertia_ <= plain.inertia_
+
+
+def test_with_every_row_tried_no_swap_improves(monkeypatch):
+    monkeypatch.setattr(refine, "LEAST_PROGRESS", 0.0)
+    rows = X[:200]
+    model = OneBatchPAM(5, metric="manhattan", batch_size=100, refine=1000, tol=0, random_state=0).fit(rows)
+    block = reference.distance_block(rows, rows, "manhattan")
+    gains = reference.swap_gains(block, model.medoid_indices_, np.ones(200))
+    best = gains.max() / model.inertia_
+    assert best < 0.01  # tried once each, as the medoids stood then
+
+
+def test_zero_rounds_are_the_batch_search():
+    plain = fit(refine=0)
+    assert plain.n_refine_rounds_ == 0
+    assert "refinement" not in plain.fit_seconds_
+    block = reference.distance_block(X, X[plain.batch_indices_], "manhattan")
+    block = reference.debias(block, plain.batch_indices_)
+    assert plain.batch_inertia_ == pytest.approx(
+        reference.loss(block, plain.medoid_indices_, plain.batch_weights_), rel=1e-6
+    )
+
+
+def test_automatic_refinement_stops_when_it_no_longer_pays():
+    automatic = fit()
+    assert 0 < automatic.n_refine_rounds_ <= refine.MAX_AUTOMATIC_ROUNDS
+    assert automatic.inertia_ == fit(refine=automatic.n_refine_rounds_).inertia_
+    last, before = automatic.inertia_, fit(refine=automatic.n_refine_rounds_ - 1).inertia_
+    assert last > before * (1 - refine.LEAST_PROGRESS)
+
+
+def test_it_comes_close_to_fasterpam():
+    gaps = []
+    for seed in range(5):
+        full = fit(batch_size=len(X), random_state=seed).inertia_
+        gaps.append([fit(random_state=seed, refine=r).inertia_ / full - 1 for r in (0, "auto")])
+    plain, refined = np.mean(gaps, axis=0)
+    assert refined < 0.005 < plain
+
+
+def test_a_batch_of_all_rows_is_not_refined():
+    assert fit(batch_size=len(X)).n_refine_rounds_ == 0
+
+
+def test_threads_and_tiles_do_not_matter(request):
+    expected = fit()
+    assert expected.n_refine_rounds_ > 1
+    parallel = fit(n_jobs=3)
+    request.getfixturevalue("smallest_tiles")
+    for model in (parallel, fit()):
+        np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+        assert model.n_distances_ == expected.n_distances_
+
+
+def test_many_medoids_are_confirmed_on_a_sample():
+    # Ten candidates for each of 60 medoids are more than the batch: all points would cost more than the block.
+    parameters = {"n_clusters": 60, "batch_size": 100}
+    plain, refined = fit(refine=0, **parameters), fit(**parameters)
+    assert refined.inertia_ < plain.inertia_
+    block, assignment = len(X) * 100, len(X) * 60
+    assert refined.n_distances_ < plain.n_distances_ + 2 * assignment + refined.n_refine_rounds_ * 1.5 * block
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_more_points_than_can_be_held_are_sampled(seed, weighted, monkeypatch):
+    weights = np.random.RandomState(seed).randint(1, 4, len(X)).astype(float) if weighted else None
+    model = clone(MODEL).set_params(random_state=seed)
+    plain = clone(model).set_params(refine=0).fit(X, sample_weight=weights)
+    monkeypatch.setattr(refine, "MOST_ENTRIES", 11 * 30 * 1200)
+    seen, search = [], refine.search_swaps
+    monkeypatch.setattr(
+        refine, "search_swaps", lambda block, *rest, **more: seen.append(block) or search(block, *rest, **more)
+    )
+    refined = model.fit(X, sample_weight=weights)
+    assert refined.inertia_ < plain.inertia_
+    assert {block.m for block in seen} == {1200}
+    # Of the candidates, and of the rows among which they are found to medoids and judges; and two assignments to check.
+    n_distances = len(seen) * (11 * 30 * 1200 + len(X) * (30 + candidates.POINTS_PER_CLUSTER)) + 2 * len(X) * 30
+    assert refined.n_distances_ < plain.n_distances_ + n_distances
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_search_among_many_candidates_that_is_refined_ends_with_small_progress(monkeypatch):
+    monkeypatch.setattr(swaps, "MANY_CANDIDATES", 400)
+    plain, refined = fit(refine=0), fit()
+    monkeypatch.setattr(onebatchpam, "PROGRESS_OF_PASS", 0.5)
+    assert fit().n_iter_ == 1 < refined.n_iter_
+    assert fit(refine=0).n_iter_ == plain.n_iter_  # to its end: there is nothing to make up for it
+    assert fit().inertia_ < plain.inertia_
+
+
+def test_a_sample_that_misleads_is_not_followed(monkeypatch):
+    monkeypatch.setattr(refine.Refinement, "_confirming_points", lambda self, k: Batch.unweighted(np.arange(k)))
+    plain = fit(refine=0)
+    np.testing.assert_array_equal(fit(refine=1).medoid_indices_, plain.medoid_indices_)
+
+
+@pytest.mark.parametrize("value", ["often", -1, 1.5, None, True])
+def test_wrong_values(value):
+    with pytest.raises(ValueError, match="refine="):
+        fit(refine=value)
+
+
+def test_smallest_of_each(rng):
+    groups, keys = rng.randint(0, 5, 40), rng.randint(0, 9, 40).astype(float)
+    chosen = smallest_of_each(groups, keys, 3)
+    for group in range(5):
+        members = np.flatnonzero(groups == group)
+        expected = members[np.argsort(keys[members], kind="stable")[:3]]
+        assert set(chosen[groups[chosen] == group]) == set(expected)
+    assert len(smallest_of_each(groups[:0], keys[:0], 3)) == 0
+
+
+def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
+    monkeypatch.setattr(candidates, "POINTS_PER_CLUSTER", 10**6)  # the whole cluster is the sample
+    rows = X[:300]
+    medoids = np.array([0, 100, 200])
+    distances = reference.distance_block(rows[medoids], rows, "manhattan")
+    state = _core.SwapSearch(3, np.arange(3), distances.astype(np.float32), np.ones(300), 0.0)
+    nearest, second = state.nearest, state.second_distances
+    tried = np.zeros(300, dtype=bool)
+    tried[medoids] = True
+    judges = draw_judges(Batch.unweighted(np.arange(300)), state, np.array([True, False, True]), rng)
+    space = VectorSpace(rows, resolve_metric("manhattan"), 1)
+    parts = [(np.arange(300)[part], nearest[part]) for part in (slice(0, 130), slice(130, 300))]
+    chosen = best_by_cluster(space, judges, parts, tried, 2)
+    assert 1 not in nearest[chosen]
+    for slot in (0, 2):
+        members = np.flatnonzero((nearest == slot) & ~tried)
+        points = np.flatnonzero(nearest == slot)
+        losses = np.minimum(reference.distance_block(rows[members], rows[points], "manhattan"), second[points]).sum(1)
+        best = members[np.argsort(losses)[: candidates.CANDIDATES_BY_CLUSTER]]
+        assert set(chosen[nearest[chosen] == slot]) == set(best)
+
+
+class TestStarts:
+    def test_more_are_not_worse(self):
+        inertias = [fit(n_init=n).inertia_ for n in (1, 2, 5)]
+        assert inertias == sorted(inertias, reverse=True)
+        assert inertias[-1] < inertias[0]
+
+    def test_they_share_the_block(self):
+        one, three = fit(refine=0), fit(refine=0, n_init=3)
+        np.testing.assert_array_equal(one.batch_indices_, three.batch_indices_)
+        # Besides the block and the final assignment only an assignment for each start, by which they are compared.
+        assert three.n_distances_ == one.n_distances_ + 3 * len(X) * 30
+
+    def test_the_best_takes_over_what_others_have_found(self, monkeypatch):
+        starts, best_of = [], onebatchpam.best_of
+        monkeypatch.setattr(onebatchpam, "best_of", lambda found, *rest: starts.append(found) or best_of(found, *rest))
+        gains = []
+        for seed in range(4):
+            model = fit(n_init=3, batch_size=100, refine=1, random_state=seed)
+            before = [reference.inertia(X, each.medoids, "manhattan") for each in starts[-1]]
+            gains.append(min(before) - model.inertia_)
+        assert len(starts) == 4
+        assert all(len(found) == 3 for found in starts)
+        assert min(gains) >= -1e-6 * model.inertia_
+        assert sum(gain > 0 for gain in gains) >= 3
+
+    def test_candidates_that_are_given_are_tried_by_all_rows(self, monkeypatch):
+        model = fit(n_init=1)
+        wanted = model.medoid_indices_
+        spoilt = wanted.copy()
+        spoilt[:3] = np.setdiff1d(np.arange(40), wanted)[:3]
+        monkeypatch.setattr(refine.Refinement, "_candidates", lambda *arguments: np.empty(0, np.int64))
+        space = VectorSpace(X, resolve_metric("manhattan"), 1)
+        block = WholeBlock(reference.distance_block(X, X[:50], "manhattan").astype(np.float32))
+        refinement = refine.Refinement(space, block, np.ones(50), 2**30, np.random.RandomState(0), 1)
+        found = refinement.refine(spoilt, rounds=2, max_iter=100, tol=0.0, stages=Stages(), candidates=wanted)
+        assert reference.inertia(X, found.medoids, "manhattan") <= model.inertia_ * (1 + 1e-6)
+
+    def test_given_medoids_are_one_start(self):
+        with pytest.raises(ValueError, match="n_init=2"):
+            fit(init=np.arange(30), n_init=2)
+        with pytest.raises(ValueError, match="n_init=0"):
+            fit(n_init=0)
