@@ -1,4 +1,9 @@
-"""How rows are drawn: by odds, by weight, without looking at all of them where that can be."""
+"""Drawing rows without replacement, by weights or by other odds.
+
+Every row has an exponential clock, whose rate is its weight; the rows whose clocks ring first are drawn. That equals
+drawing one row after the other with probability proportional to the weights that are left, and it can be done in parts:
+the first clocks of all parts together are the first of all.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +14,47 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-# A row that weighs next to nothing rings late, but at a finite time.
+from onebatchpam._tiles import Indices
+
+# The rate of a row that weighs next to nothing, so that its clock rings late, but at a finite time.
 SMALLEST_RATE = 1e-290
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Reference points, with the weights that their sampling calls for."""
+    """Rows that stand for others, with the weights that their sampling calls for."""
 
-    indices: NDArray[np.int64]
+    indices: Indices
     weights: NDArray[np.float64]
 
-    @classmethod
-    def unweighted(cls, indices: NDArray[np.int64]) -> Batch:
-        return cls(indices, np.ones(len(indices)))
 
-
-def sample_by_odds(
-    odds: NDArray[np.float64], size: int, rng: np.random.RandomState, exclude: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Draw rows without replacement, one after the other with probability proportional to what is left of the odds.
-
-    An exponential clock of this rate for each row; the first to ring are drawn. Rows without odds come last, those to
-    exclude never.
-    """
-    clocks = rng.standard_exponential(len(odds))
+def ring_clocks(rates: NDArray[np.float64], rng: np.random.RandomState | np.random.Generator) -> NDArray[np.float64]:
+    """Return when the clock of each row rings: never, that is infinity, for a rate of zero."""
+    clocks = rng.standard_exponential(len(rates))
     with np.errstate(divide="ignore"):
-        np.divide(clocks, odds, out=clocks)  # in place: there may be very many rows
+        np.divide(clocks, rates, out=clocks)  # in place, because the rows may be very many
+    return clocks
+
+
+def estimate_weights(
+    weights: NDArray[np.float64], rates: NDArray[np.float64], next_clock: float
+) -> NDArray[np.float64]:
+    """Return the weights of drawn rows such that their sum estimates that of all rows without bias.
+
+    Given the clock of the first row that was not drawn, a row was drawn with a probability that its rate tells
+    (bottom-k sampling); divided by it the weights are unbiased.
+    """
+    return weights / -np.expm1(-rates * next_clock)
+
+
+def scale_to_mean(weights: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+    """Return weights in proportion, with this mean."""
+    return weights * (mean / weights.mean())
+
+
+def sample_by_odds(odds: NDArray[np.float64], size: int, rng: np.random.RandomState, exclude: Indices) -> Indices:
+    """Draw rows by their odds, in the order of their indices; rows without odds come last, excluded ones never."""
+    clocks = ring_clocks(odds, rng)
     never_rings = np.flatnonzero(np.isinf(clocks))
     clocks[never_rings] = np.finfo(np.float64).max * rng.random_sample(len(never_rings))
     clocks[exclude] = np.inf
@@ -44,36 +63,44 @@ def sample_by_odds(
 
 
 def sample_by_weight(
-    weights: NDArray[np.float64], size: int, rng: np.random.RandomState, include: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64], size: int, rng: np.random.RandomState, include: Indices | None = None
 ) -> Batch:
-    """Draw rows without replacement, in order, with probability proportional to what is left of the weights.
+    """Draw rows by their weights, in the order of their indices; rows to include are drawn first.
 
-    Rows to include are drawn first. The batch has the mean weight of all rows, of which its weights make an estimate.
+    The weights of the batch estimate those of all rows, and have their mean.
     """
     n, include = len(weights), np.empty(0, np.int64) if include is None else include
     if size == n:
         return Batch(np.arange(n), weights)
     if are_equal(weights):
-        others = sample_without_replacement(n - len(include), size - len(include), random_state=rng)
-        return Batch(np.sort(np.concatenate([include, other_rows(others.astype(np.int64), include)])), weights[:size])
+        ranks = sample_without_replacement(n - len(include), size - len(include), random_state=rng)
+        others = rows_of_ranks(ranks.astype(np.int64), include)
+        return Batch(np.sort(np.concatenate([include, others])), weights[:size])
     rates = np.maximum(weights / weights.max(), SMALLEST_RATE)
-    clocks = rng.standard_exponential(n) / rates
+    clocks = ring_clocks(rates, rng)
     clocks[include] = 0
     order = np.argpartition(clocks, size)
     drawn = np.sort(order[:size])
-    # Judged by when the first of the others rings, a row had this probability to be drawn; divided by it the weights
-    # are unbiased (bottom-k sampling).
-    estimates = weights[drawn] / -np.expm1(-rates[drawn] * clocks[order[size]])
-    return Batch(drawn, estimates * (weights.mean() / estimates.mean()))
+    estimates = estimate_weights(weights[drawn], rates[drawn], clocks[order[size]])
+    return Batch(drawn, scale_to_mean(estimates, weights.mean()))
 
 
 def are_equal(weights: NDArray[np.float64]) -> bool:
-    """Say whether no row weighs more than another, so that rows are drawn as if there were no weights."""
+    """Tell whether no row weighs more than another, so that rows can be drawn without looking at their weights."""
     return bool((weights == weights[0]).all())
 
 
-def other_rows(ranks: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what has these ranks among all rows but those given, without looking at all of them."""
-    # The row of rank r comes after as many of the given rows as have at most r others before them.
-    others_before = np.sort(rows) - np.arange(len(rows))
+def rows_of_ranks(ranks: NDArray[Any], excluded: Indices) -> Indices:
+    """Return the rows that have these ranks among all rows but the excluded ones, without listing them."""
+    # A row of rank r comes after all excluded rows that have at most r other rows before them.
+    others_before = np.sort(excluded) - np.arange(len(excluded))
     return ranks + np.searchsorted(others_before, ranks, side="right")
+
+
+def coreset_odds(shares: NDArray[np.float64], far: NDArray[np.float64], total_far: float) -> NDArray[np.float64]:
+    """Return the odds of a lightweight coreset: half by weight, half by weight times distance to the mean.
+
+    Both are given for some rows: their shares of the weight of all rows, and their weights times distances, of which
+    `total_far` is the sum over all rows.
+    """
+    return 0.5 * shares + 0.5 * far / total_far if total_far > 0 else shares

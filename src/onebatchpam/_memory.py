@@ -11,20 +11,19 @@ from typing import Any
 from onebatchpam._parameters import check_integer
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
-def resolve_memory_limit(limit: Any) -> int:
+def resolve_memory_limit(limit: Any, name: str = "memory_limit") -> int:
     """Return how many bytes of dissimilarities may be kept; half of the memory that is free when None."""
     if limit is None:
         available = available_bytes()
         return sys.maxsize if available is None else available // 2
     if not isinstance(limit, str):
-        return check_integer(limit, "memory_limit", at_least=0)
+        return check_integer(limit, name, at_least=0)
     parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", limit, re.IGNORECASE)
     if parts is None or parts[2].upper() not in UNITS:
-        raise ValueError(f"memory_limit={limit!r}: expected a number of bytes, or text like '500MB' or '4GB'")
+        raise ValueError(f"{name}={limit!r}: expected a number of bytes, or text like '500MB' or '4GB'")
     return int(float(parts[1]) * UNITS[parts[2].upper()])
 
 

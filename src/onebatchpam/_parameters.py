@@ -1,13 +1,45 @@
-"""Parameters that users pass in: checked once, with errors that say the value and what would be right."""
+"""Parameters that users pass in: checked once, with errors that say the value and what was expected.
+
+Every estimator has a table of rules, one for each of its parameters. All of them are applied before any data are read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+
+Rule = Callable[[Any, str], Any]  # takes the value and the name of a parameter, returns the checked value
+
+
+class Settings(SimpleNamespace):
+    """The parameters of an estimator, checked and in the form in which the algorithm uses them."""
+
+
+def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> Settings:
+    """Apply the rule of each parameter of an estimator; parameters without a rule are those of users' subclasses."""
+    parameters = estimator.get_params(deep=False)
+    return Settings(**{name: rules[name](value, name) for name, value in parameters.items() if name in rules})
+
+
+def accept(value: Any, name: str) -> Any:
+    """Accept any value: something else checks it, together with other parameters."""
+    return value
+
+
+def integer(at_least: int) -> Rule:
+    """Return the rule of a parameter that is an integer."""
+    return lambda value, name: check_integer(value, name, at_least=at_least)
+
+
+def one_of(*choices: str) -> Rule:
+    """Return the rule of a parameter that is one of a few names."""
+    return lambda value, name: check_choice(value, name, choices)
 
 
 def check_integer(value: Any, name: str, *, at_least: int) -> int:
@@ -91,7 +123,7 @@ def _check_weights(weights: ArrayLike | None, n: int, name: str, of_each: str) -
     if weights is None:
         return np.ones(n)
     try:
-        array = np.array(weights, dtype=np.float64)  # a copy: the caller may change his
+        array = np.array(weights, dtype=np.float64)  # a copy, because the caller may change the original
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: {error}; expected {n} numbers, one for each {of_each}") from error
     if array.shape != (n,):
@@ -106,8 +138,8 @@ def _check_weights(weights: ArrayLike | None, n: int, name: str, of_each: str) -
     return array
 
 
-def resolve_n_jobs(n_jobs: int | None) -> int:
+def resolve_n_jobs(n_jobs: Any, name: str = "n_jobs") -> int:
     """Return the number of threads, by scikit-learn's rules."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs={n_jobs!r}: expected None, a positive number of threads, or -1 for all processors")
+        raise ValueError(f"{name}={n_jobs!r}: expected None, a positive number of threads, or -1 for all processors")
     return int(effective_n_jobs(n_jobs))

@@ -1,4 +1,7 @@
-"""How many rows are handled at a time, and where the tiles are written."""
+"""How many rows are handled at a time, and where their dissimilarities are written.
+
+The sizes are read from this module whenever they are needed, so that tests can make them small.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +13,43 @@ from numpy.typing import NDArray
 
 from onebatchpam import _core
 
-# A tile is at most this many feature comparisons, a fraction of a second for one thread, so that Ctrl-C and the
-# progress bar are answered between tiles; and at most this many entries, of the block and of X, so that it stays small
-# beside both and is still in the cache for who looks at it next.
+Indices = NDArray[np.int64]
+
+# A tile takes at most this many comparisons of two features: a fraction of a second for one thread, because Ctrl-C and
+# the progress bar are answered between tiles.
 NATIVE_TILE_WORK = 4_000_000_000
-
 SCIPY_TILE_WORK = 100_000_000
-
+# A tile has at most this many dissimilarities, and as many features, so that it stays in the cache until it is used.
 TILE_ENTRIES = 2_000_000
-
-# A comparison by a Python function may take long: small tiles show progress.
+# A Python function may take long for a pair, so its tiles are small.
 COMPARED_TILE_ENTRIES = 200_000
-
-# A function of two blocks is given as many rows as make this many numbers, were it to compare every feature at once.
+# A function of two blocks may subtract all rows from all points at once: this many numbers then fit in memory.
 BLOCK_FUNCTION_ENTRIES = 10_000_000
-
-# Rows that are added up at once, so that a sum takes no array of the length of the data. Not as many as a tile has:
-# that must not show in the last digits.
+# Sums over all rows are made of sums over this many, so that they take no array of the length of the data. The number
+# is not that of a tile, because the size of tiles must not show in the last digits.
 ROWS_PER_SUM = 2**20
 
 
+def rows_per_tile(n_columns: int, row_size: int, most_work: int) -> int:
+    """Return how many rows of this size to compare with n points at a time."""
+    return min(most_work // (n_columns * row_size), TILE_ENTRIES // max(n_columns, row_size))
+
+
 def tile_bounds(n: int, tile_rows: int) -> Iterator[slice]:
-    """Cut n rows into consecutive tiles, at multiples of what the swap search evaluates together."""
+    """Cut n rows into consecutive tiles, at multiples of the chunk that the swap search evaluates at a time."""
     step = max(1, tile_rows // _core.SWEEP_CHUNK) * _core.SWEEP_CHUNK
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-class Room:
-    """Where one tile after the other is written, so that it is in the cache."""
+class TileBuffer:
+    """An array to which one tile after the other is written, so that it stays in the cache."""
 
     def __init__(self, n_columns: int, dtype: Any = np.float32) -> None:
         self._entries: NDArray[Any] = np.empty((0, n_columns), dtype)
 
-    def of(self, rows: slice) -> NDArray[Any]:
-        """Return an array for a tile of these rows."""
+    def for_rows(self, rows: slice) -> NDArray[Any]:
+        """Return the array for a tile of these rows."""
         n_rows = rows.stop - rows.start
         if n_rows > len(self._entries):
             self._entries = np.empty((n_rows, self._entries.shape[1]), self._entries.dtype)
         return self._entries[:n_rows]
-
-
-Indices = NDArray[np.int64]

@@ -26,12 +26,13 @@ from onebatchpam import (
     _core,
     _memory,
 )
+from onebatchpam._draws import rows_of_ranks
 from onebatchpam._progress import Stages
-from onebatchpam.algorithms import clara
+from onebatchpam.algorithms import alternate, clara
 from onebatchpam.blocks import scan
 from onebatchpam.search import first_medoids
 from onebatchpam.search.first_medoids import kmc2, kmeans_plus_plus, random_medoids
-from onebatchpam.space.precomputed import MatrixSpace
+from spaces import make_matrix_space, make_run
 
 
 def whole_numbers(n, n_features=3, seed=0, largest=50):
@@ -95,7 +96,7 @@ class TestFasterPAM:
 
     def test_a_float32_matrix_is_not_copied(self):
         matrix = square(whole_numbers(800)).astype(np.float32)
-        assert scan.square_block(MatrixSpace(matrix), 1, Stages()) is matrix
+        assert scan.square_block(make_matrix_space(matrix), 1, Stages()) is matrix
         matrix.flags.writeable = False
         assert FasterPAM(3, metric="precomputed", random_state=0).fit(matrix).n_distances_ == 800 * (800 + 3)
 
@@ -135,19 +136,19 @@ class TestFasterCLARA:
     def record(self, monkeypatch):
         """Record the samples and the starts."""
         samples, starts = [], []
-        draw_sample, draw_start = clara.draw_sample, clara.random_medoids
+        draw_sample, draw_start = clara.sample_by_weight, clara.random_medoids
 
         def start(*arguments):
             starts.append(draw_start(*arguments))
             return starts[-1]
 
-        def sample(*arguments):
-            drawn = draw_sample(*arguments)
+        def sample(*arguments, **options):
+            drawn = draw_sample(*arguments, **options)
             samples.append(drawn.indices)
             return drawn
 
         monkeypatch.setattr(clara, "random_medoids", start)
-        monkeypatch.setattr(clara, "draw_sample", sample)
+        monkeypatch.setattr(clara, "sample_by_weight", sample)
         return samples, starts
 
     @pytest.mark.parametrize("seed", range(3))
@@ -210,10 +211,11 @@ class TestAlternate:
     def test_a_large_cluster_takes_little_memory(self, monkeypatch):
         largest = []
         monkeypatch.setattr("onebatchpam._tiles.TILE_ENTRIES", 1)
-        see = scan.BlockScan.see
+        fill = alternate.fill_checked
         monkeypatch.setattr(
-            "onebatchpam.algorithms.alternate.BlockScan.see",
-            lambda self, tile, first: largest.append(len(tile)) or see(self, tile, first),
+            alternate,
+            "fill_checked",
+            lambda distances, rows, tile, n_jobs: largest.append(len(tile)) or fill(distances, rows, tile, n_jobs),
         )
         Alternate(1, random_state=0).fit(np.random.RandomState(0).rand(2000, 2))
         assert max(largest) == _core.SWEEP_CHUNK
@@ -227,7 +229,7 @@ class TestDrawing:
         n, rng = len(self.MATRIX), np.random.RandomState(0)
         pairs = np.zeros((n, n))
         for _ in range(repeats):
-            first, second = draw(MatrixSpace(self.MATRIX), 2, rng, Stages())
+            first, second = draw(make_matrix_space(self.MATRIX), 2, make_run(rng))
             pairs[first, second] += 1
         expected = np.array([probabilities(self.MATRIX, [first]) for first in range(n)]) / n
         np.testing.assert_allclose(pairs / repeats, expected, atol=4 * np.sqrt(expected.max() / repeats))
@@ -268,13 +270,13 @@ class TestDrawing:
     @pytest.mark.parametrize("medoids", [[], [0], [9], [3, 0, 4], [8, 9, 7, 0]])
     def test_other_rows(self, medoids):
         ranks = np.arange(10 - len(medoids))
-        found = first_medoids.other_rows(ranks, np.array(medoids, dtype=np.int64))
+        found = rows_of_ranks(ranks, np.array(medoids, dtype=np.int64))
         np.testing.assert_array_equal(found, np.setdiff1d(np.arange(10), medoids))
 
     def test_chains_look_at_few_rows(self):
-        space = MatrixSpace(np.random.RandomState(0).rand(1000, 1000))
-        kmc2(space, 4, np.random.RandomState(0), Stages(), chain_length=5)
-        assert space.n_distances == 5 * (1 + 2 + 3)
+        space = make_matrix_space(np.random.RandomState(0).rand(1000, 1000))
+        kmc2(space, 4, make_run(0), chain_length=5)
+        assert space.tally.n_distances == 5 * (1 + 2 + 3)
 
     def test_random_medoids_are_uniform(self):
         counts = np.zeros(8)
@@ -286,7 +288,7 @@ class TestDrawing:
     def test_a_bad_entry_is_named_by_its_row(self):
         X = np.zeros((6, 1))
         X[4] = 1e39  # beyond float32
-        with pytest.raises(ValueError, match=r"a dissimilarity of row 4 is 1e\+39"):
+        with pytest.raises(ValueError, match=r"the dissimilarity of X\[4\] and X\[\d\] is 1e\+39"):
             KMC2(5, chain_length=60, metric="manhattan", random_state=1).fit(X)
 
 
@@ -333,7 +335,7 @@ class TestLocalSearch:
 class TestBanditPAM:
     def test_not_installed(self, monkeypatch, blobs):
         monkeypatch.setitem(sys.modules, "banditpam", None)
-        with pytest.raises(ImportError, match=r"pip install onebatchpam\[banditpam\]"):
+        with pytest.raises(ImportError, match=r"BanditPAM needs banditpam: pip install 'onebatchpam\[banditpam\]'"):
             BanditPAM(3).fit(blobs)
 
     @pytest.mark.parametrize("metric", ["sqeuclidean", "canberra", "precomputed"])
@@ -378,15 +380,9 @@ class TestBanditPAM:
         assert built.inertia_ >= model.inertia_
         assert model.inertia_ == pytest.approx(best, rel=0.03)
 
-    @pytest.mark.parametrize("k", [1, 2, 3, 4])
-    def test_where_the_package_gives_up(self, k):
+    def test_where_the_package_gives_up(self):
         pytest.importorskip("banditpam")
-        X = np.repeat([[0.0], [1.0], [1.5], [7.0]], [400, 3, 2, 1], axis=0)
-        model = BanditPAM(k, random_state=0).fit(X)
-        assert model.inertia_ == FasterPAM(k, random_state=0).fit(X).inertia_
-
-    def test_where_nothing_can_be_done(self, monkeypatch):
-        pytest.importorskip("banditpam")
-        monkeypatch.setattr("onebatchpam.algorithms.banditpam.MOST_DISTINCT_ROWS", 3)
+        model = BanditPAM(4, random_state=0)
         with pytest.raises(ValueError, match=r"banditpam failed with n_clusters=4.*use FasterPAM"):
-            BanditPAM(4).fit(np.eye(4))
+            model.fit(np.ones((20, 3)))
+        assert not hasattr(model, "medoid_indices_")

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from contract import assert_contract
 from onebatchpam import OneBatchPAM, distance_block, swap_search
-from onebatchpam.batch.sampling import VARIANTS
+from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.metrics.native import NATIVE_METRICS
 
 metrics = pytest.mark.parametrize("metric", NATIVE_METRICS)

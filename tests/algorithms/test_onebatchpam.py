@@ -15,7 +15,7 @@ from sklearn.base import clone
 import reference
 from contract import assert_contract
 from onebatchpam import OneBatchPAM, _core, batch_size
-from onebatchpam.batch.sampling import VARIANTS
+from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.metrics.native import NATIVE_METRICS
 
 variants = pytest.mark.parametrize("variant", VARIANTS)

@@ -28,7 +28,7 @@ from onebatchpam import (
     OneBatchPAM,
     RandomMedoids,
 )
-from onebatchpam.batch.sampling import VARIANTS
+from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.search.start import INITS
 
 WEIGHTED = [OneBatchPAM, FasterPAM, FasterCLARA, Alternate]
@@ -72,11 +72,23 @@ def assert_same_fit(model, other, factor=1.0):
 
 
 def test_who_takes_them():
-    for algorithm in WEIGHTED:
+    for algorithm in (*WEIGHTED, KMC2, KMeansPlusPlus, LSKMeansPlusPlus, RandomMedoids):
         assert "sample_weight" in inspect.signature(algorithm.fit).parameters
-    for algorithm in (BanditPAM, KMC2, KMeansPlusPlus, LSKMeansPlusPlus, RandomMedoids):
-        with pytest.raises(TypeError, match="sample_weight"):
-            algorithm().fit(np.eye(9), sample_weight=np.ones(9))
+    with pytest.raises(TypeError, match="sample_weight"):
+        BanditPAM().fit(np.eye(9), sample_weight=np.ones(9))
+
+
+@pytest.mark.parametrize("algorithm", [KMC2, KMeansPlusPlus, LSKMeansPlusPlus, RandomMedoids])
+def test_rows_are_drawn_by_them(algorithm):
+    X, weights = np.arange(40.0)[:, np.newaxis], np.repeat([1.0, 0.0, 9.0, 3.0], 10)
+    counts = np.zeros(4)
+    for seed in range(60):
+        model = algorithm(2, random_state=seed).fit(X, sample_weight=weights)
+        counts += np.bincount(model.medoid_indices_ // 10, minlength=4)
+        distances = np.abs(X - X[model.medoid_indices_, 0]).min(axis=1)
+        assert model.inertia_ == distances @ weights
+    assert counts[1] == 0
+    assert counts[2] > counts[3] > counts[0] * (algorithm is RandomMedoids)
 
 
 @every_model

@@ -7,20 +7,14 @@ import pytest
 
 import reference
 from onebatchpam import OneBatchPAM, batch_size, required_batch_size
-from onebatchpam._draws import Batch, sample_by_weight
-from onebatchpam._progress import Stages
-from onebatchpam.batch.sampling import sample_lightweight_coreset
-from onebatchpam.batch.weights import debias, nearest_neighbour_weights
+from onebatchpam._draws import sample_by_weight
+from onebatchpam.algorithms import InMemory
+from onebatchpam.batch.rounds import debias
+from onebatchpam.batch.sampling import MemoryScan, draw_coreset
 from onebatchpam.blocks.block import WholeBlock
 from onebatchpam.blocks.scan import BlockScan
-from onebatchpam.metrics.registry import resolve_metric
 from onebatchpam.search.first_medoids import kmeans_plus_plus, random_medoids
-from onebatchpam.space.precomputed import MatrixSpace
-from onebatchpam.space.space import VectorSpace
-
-
-def space_of(X, metric="euclidean"):
-    return VectorSpace(X, resolve_metric(metric), n_jobs=1)
+from spaces import make_matrix_space, make_run, make_space
 
 
 def heavy_tailed(n=500, n_features=3, seed=0):
@@ -86,7 +80,7 @@ class TestLightweightCoreset:
     @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int64"])
     def test_weights_are_counts_divided_by_probabilities(self, metric, dtype):
         X = heavy_tailed().astype(dtype)
-        batch = sample_lightweight_coreset(space_of(X, metric), 100, np.random.RandomState(0), Stages())
+        batch = draw_coreset(make_space(X, metric), 100, make_run(np.random.RandomState(0)))
         q = reference.lightweight_coreset_probabilities(X, metric)
         counts = batch.weights * q[batch.indices]
         counts *= 100 / counts.sum()
@@ -98,7 +92,7 @@ class TestLightweightCoreset:
         X, rng, m, repeats = heavy_tailed(50), np.random.RandomState(0), 10, 2000
         drawn = np.zeros(50)
         for _ in range(repeats):
-            drawn[sample_lightweight_coreset(space_of(X), m, rng, Stages()).indices] += 1
+            drawn[draw_coreset(make_space(X), m, make_run(rng)).indices] += 1
         q = reference.lightweight_coreset_probabilities(X, "euclidean")
         expected = 1 - (1 - q) ** m
         deviation = np.sqrt(expected * (1 - expected) / repeats)
@@ -107,7 +101,7 @@ class TestLightweightCoreset:
     def test_weighted_mean_is_unbiased(self):
         X, rng, m, repeats = heavy_tailed(), np.random.RandomState(0), 200, 300
         values = reference.distance_block(X, np.median(X, axis=0, keepdims=True), "euclidean")[:, 0]
-        batches = [sample_lightweight_coreset(space_of(X), m, rng, Stages()) for _ in range(repeats)]
+        batches = [draw_coreset(make_space(X), m, make_run(rng)) for _ in range(repeats)]
         estimates = np.array([np.average(values[each.indices], weights=each.weights) for each in batches])
         error = estimates.std() / np.sqrt(repeats)
         # Weights of mean 1 make it a quotient of two estimates, with a bias of the order of variance / m.
@@ -116,7 +110,7 @@ class TestLightweightCoreset:
         assert unweighted > 1.5 * values.mean()  # without the weights it would show
 
     def test_equal_rows_are_drawn_uniformly(self):
-        batch = sample_lightweight_coreset(space_of(np.ones((30, 2))), 10, np.random.RandomState(0), Stages())
+        batch = draw_coreset(make_space(np.ones((30, 2))), 10, make_run(np.random.RandomState(0)))
         counts = batch.weights * 10 / batch.weights.sum()
         np.testing.assert_allclose(counts, np.round(counts))
 
@@ -133,16 +127,16 @@ class TestLightweightCoreset:
 
 class TestWeights:
     def test_nearest_neighbour_weights(self):
-        block = np.random.RandomState(0).randint(0, 6, (200, 12)).astype(np.float32)
-        scan = BlockScan(200, n_jobs=2)
+        X = np.random.RandomState(0).randint(0, 6, (200, 2)).astype(np.float32)
+        points = np.arange(0, 120, 10)
+        scan = MemoryScan(make_space(X, "manhattan"), 12, 3, 10**9, make_run(n_jobs=2))
         for columns in (slice(0, 5), slice(5, 12)):
-            for first in (0, 70):
-                scan.see(block[first : first + 70 + 2 * first, columns], first, columns.start)
+            scan.add(points[columns])
+        block = reference.distance_block(X, X[points], "manhattan")
         nearest, largest = reference.scan_block(block)
-        np.testing.assert_array_equal(scan.nearest, nearest)
-        np.testing.assert_array_equal(scan.distances, block.min(axis=1))
+        np.testing.assert_array_equal(scan.block().entries, block)
         assert scan.largest == largest
-        weights = nearest_neighbour_weights(scan.nearest, 12, np.ones(200))
+        weights = scan.weights_of_nearest() * (12 / 200)
         np.testing.assert_allclose(weights, reference.nearest_neighbour_weights(nearest, 12))
         assert weights.mean() == pytest.approx(1)
 
@@ -150,16 +144,15 @@ class TestWeights:
         block = np.random.RandomState(0).rand(20, 4).astype(np.float32)
         indices = np.array([3, 7, 8, 19])
         expected = reference.debias(block, indices)
-        debias(MatrixSpace(np.zeros((20, 20))), WholeBlock(block), Batch.unweighted(indices), float(block.max()))
+        population = InMemory(make_matrix_space(np.zeros((20, 20))), 2, 10**9, make_run())
+        debias(population, WholeBlock(block), indices, float(block.max()))
         np.testing.assert_array_equal(block, expected)
 
     def test_bad_entry_is_named(self):
         block = np.ones((5, 3), dtype=np.float32)
         block[2, 1] = np.nan
         with pytest.raises(ValueError, match="row 12, column 1 of the block is nan"):
-            BlockScan(15, n_jobs=1).see(block, 10)
-        with pytest.raises(ValueError, match="row 2, column 8 of the block is nan"):
-            BlockScan(5, n_jobs=1).see(block, 0, first_column=7)
+            BlockScan(15, n_jobs=1).see(block, slice(10, 15))
 
 
 class TestFirstMedoids:
@@ -173,7 +166,7 @@ class TestFirstMedoids:
         rng, repeats = np.random.RandomState(0), 4000
         pairs = np.zeros((4, 4))
         for _ in range(repeats):
-            first, second = kmeans_plus_plus(space_of(X), 2, rng, Stages())
+            first, second = kmeans_plus_plus(make_space(X), 2, make_run(rng))
             pairs[first, second] += 1
         distances = reference.distance_block(X, X, "euclidean")
         expected = distances / distances.sum(axis=1, keepdims=True) / 4
@@ -182,17 +175,17 @@ class TestFirstMedoids:
     def test_kmeans_plus_plus_takes_every_group_before_a_duplicate(self):
         X = np.repeat(np.eye(6), 10, axis=0)
         for seed in range(20):
-            medoids = kmeans_plus_plus(space_of(X), 6, np.random.RandomState(seed), Stages())
+            medoids = kmeans_plus_plus(make_space(X), 6, make_run(np.random.RandomState(seed)))
             assert sorted(medoids // 10) == list(range(6))
 
     @pytest.mark.parametrize("seed", range(5))
     def test_kmeans_plus_plus_with_fewer_distinct_rows_than_medoids(self, seed):
         X = np.repeat([[0.0], [1.0]], 4, axis=0)
-        medoids = kmeans_plus_plus(space_of(X), 8, np.random.RandomState(seed), Stages())
+        medoids = kmeans_plus_plus(make_space(X), 8, make_run(np.random.RandomState(seed)))
         assert sorted(medoids) == list(range(8))
 
     def test_kmeans_plus_plus_draws_no_row_twice_where_it_is_not_nearest_to_itself(self, rng):
-        assert sorted(kmeans_plus_plus(MatrixSpace(np.ones((6, 6))), 6, rng, Stages())) == list(range(6))
+        assert sorted(kmeans_plus_plus(make_matrix_space(np.ones((6, 6))), 6, make_run(rng))) == list(range(6))
 
     def test_kmeans_plus_plus_reads_a_matrix_by_rows_of_medoids(self):
         # From the first medoid every point but 2 is at distance 0: 2 is drawn, whatever the columns say.
@@ -200,5 +193,5 @@ class TestFirstMedoids:
         matrix[:, 2] = 1
         matrix[2] = [1, 1, 0]
         for seed in range(20):
-            medoids = kmeans_plus_plus(MatrixSpace(matrix), 2, np.random.RandomState(seed), Stages())
+            medoids = kmeans_plus_plus(make_matrix_space(matrix), 2, make_run(np.random.RandomState(seed)))
             assert 2 in medoids

@@ -9,8 +9,10 @@ from sklearn.datasets import make_blobs
 
 import reference
 from onebatchpam import OneBatchPAM
-from onebatchpam._draws import Batch, sample_by_odds
-from onebatchpam.batch.sampling import extend_batch, round_sizes
+from onebatchpam._draws import sample_by_odds
+from onebatchpam.batch.rounds import round_sizes
+from onebatchpam.batch.sampling import MemoryScan
+from spaces import make_run, make_space
 
 
 def far_groups(seed):
@@ -73,9 +75,9 @@ def test_block_weights_and_count():
 
 
 def test_far_rows_are_drawn_in_proportion(rng):
-    distances = np.array([0, 1, 2, 3, 4], dtype=np.float32)
-    batch = Batch.unweighted(np.array([0]))
-    drawn = np.array([extend_batch(batch, 1, distances, np.ones(5), rng).indices[1] for _ in range(4000)])
+    scan = MemoryScan(make_space(np.arange(5.0)[:, None]), 2, 1, 10**9, make_run(rng))
+    scan.add(np.array([0]))
+    drawn = np.array([scan.draw_far(1)[0] for _ in range(4000)])
     assert chisquare(np.bincount(drawn, minlength=5)[1:], 4000 * np.array([0.1, 0.2, 0.3, 0.4])).pvalue > 1e-3
 
 

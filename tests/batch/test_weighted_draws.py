@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import chisquare
 
 from onebatchpam._draws import sample_by_weight
-from onebatchpam._progress import Stages
-from onebatchpam.search.first_medoids import draw_start, kmc2, kmeans_plus_plus
-from onebatchpam.space.precomputed import MatrixSpace
+from onebatchpam.search.first_medoids import draw_by_weight, kmc2, kmeans_plus_plus
+from spaces import make_matrix_space, make_run
 
 
 class TestDraws:
@@ -17,17 +16,17 @@ class TestDraws:
     MATRIX = np.abs(np.subtract.outer(np.array([0, 1, 3, 10, 4.5]), np.array([0, 1, 3, 10, 4.5])))
 
     def space(self):
-        return MatrixSpace(self.MATRIX, self.WEIGHTS)
+        return make_matrix_space(self.MATRIX, self.WEIGHTS)
 
     def test_a_start_of_one(self, rng):
-        drawn = [draw_start(self.space(), 1, rng)[0] for _ in range(3000)]
+        drawn = [draw_by_weight(self.space(), 1, rng)[0] for _ in range(3000)]
         assert chisquare(np.bincount(drawn, minlength=5), 150 * self.WEIGHTS).pvalue > 1e-3
 
     @pytest.mark.parametrize("draw", [kmeans_plus_plus, lambda *arguments: kmc2(*arguments, chain_length=100)])
     def test_pairs(self, draw, rng):
         pairs = np.zeros((5, 5))
         for _ in range(2000):
-            first, second = draw(self.space(), 2, rng, Stages())
+            first, second = draw(self.space(), 2, make_run(rng))
             pairs[first, second] += 1
         second = self.MATRIX * self.WEIGHTS
         expected = (self.WEIGHTS / 20)[:, None] * second / second.sum(axis=1, keepdims=True)

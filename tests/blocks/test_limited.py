@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 import reference
 from onebatchpam import OneBatchPAM, _memory, select_k
 from onebatchpam._memory import resolve_memory_limit
-from onebatchpam.batch.sampling import VARIANTS
+from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.blocks import limited
 from onebatchpam.metrics import native
 from onebatchpam.search import swaps

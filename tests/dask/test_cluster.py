@@ -10,6 +10,7 @@ import threading
 import time
 from functools import partial
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -17,8 +18,7 @@ from distributed import Client, LocalCluster
 from distributed.utils import key_split
 from sklearn.datasets import make_blobs
 
-import dask
-from onebatchpam.dask import OneBatchPAM, driver, scheduler
+from onebatchpam.dask import OneBatchPAM, population, scheduler
 
 N, K, M, N_PARTITIONS = 2000, 5, 100, 4
 SECONDS = 20  # in which anything must have happened
@@ -26,7 +26,7 @@ SECONDS = 20  # in which anything must have happened
 
 @pytest.fixture(autouse=True)
 def small_driver(monkeypatch):
-    monkeypatch.setattr(driver, "DRIVER_ENTRIES", 1)
+    monkeypatch.setattr(population, "DRIVER_ENTRIES", 1)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def make_model(**params):
 def expected():
     """Return the model that threads fit."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "DRIVER_ENTRIES", 1)
+        patch.setattr(population, "DRIVER_ENTRIES", 1)
         with dask.config.set(scheduler="threads"):
             return make_model().fit(rows())
 
@@ -73,7 +73,7 @@ def during(monkeypatch, name, act):
         return original(tasks)
 
     original = scheduler.compute
-    for module in (scheduler, driver):
+    for module in (scheduler, population):
         monkeypatch.setattr(module, "compute", compute)
     return happened
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from functools import partial
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-import dask
-from onebatchpam.dask import OneBatchPAM, driver, tasks
+from onebatchpam.dask import OneBatchPAM, population, tasks
 from onebatchpam.dask.partition import Partition
 
 
@@ -21,7 +21,7 @@ from onebatchpam.dask.partition import Partition
         ("scan", "nniw", "X[{row}], X[{column}]"),
         ("best_swaps", "nniw", "X[{row}], X[{column}]"),
         ("best_members", "nniw", "medoid {slot}, X[{row}]"),
-        ("mean_losses_of", "nniw", "X[{row}], X[{column}]"),
+        ("mean_losses", "nniw", "X[{row}], X[{column}]"),
         ("assess", "nniw", "medoid {slot}, X[{row}]"),
         ("far_from_mean", "lwcs", "X[{row}], the mean"),
     ],
@@ -43,9 +43,9 @@ def test_a_metric_that_raises_is_told_with_the_numbers_of_the_rows(task, variant
         finally:
             fails.clear()
 
-    module = next(each for each in (driver, tasks) if hasattr(each, task))
+    module = next(each for each in (population, tasks) if hasattr(each, task))
     monkeypatch.setattr(module, task, partial(failing, getattr(module, task)))
-    monkeypatch.setattr(driver, "DRIVER_ENTRIES", 1)
+    monkeypatch.setattr(population, "DRIVER_ENTRIES", 1)
     rows = np.column_stack([make_blobs(1200, 4, centers=10, random_state=0)[0], np.arange(1200)])
     model = OneBatchPAM(3, metric=metric, batch_size=20, variant=variant, random_state=0)
     with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match="in partition") as caught:

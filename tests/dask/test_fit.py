@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -13,18 +14,17 @@ import pytest
 import scipy.sparse
 from sklearn.datasets import make_blobs
 
-import dask
 import onebatchpam
 import reference
 from contract import every_check
-from onebatchpam.dask import OneBatchPAM, driver, search
+from onebatchpam.dask import OneBatchPAM, population
 
 N, P, K, M = 4000, 5, 6, 200
 
 
 @pytest.fixture(autouse=True)
 def small_driver(monkeypatch):
-    monkeypatch.setattr(driver, "DRIVER_ENTRIES", 1)
+    monkeypatch.setattr(population, "DRIVER_ENTRIES", 1)
 
 
 @pytest.fixture(scope="module", name="X")
@@ -88,7 +88,7 @@ def test_every_variant_is_about_as_good_as_in_memory(X, variant):
 
 
 def test_refined_fits_are_about_as_good_as_in_memory(monkeypatch):
-    monkeypatch.setattr(driver, "DRIVER_ENTRIES", 500 * 6000)  # of 12,000 rows half come to the driver
+    monkeypatch.setattr(population, "DRIVER_ENTRIES", 500 * 6000)  # of 12,000 rows half come to the driver
     X = make_blobs(12_000, P, centers=20, random_state=1)[0]
 
     def mean_inertia(kind, data):
@@ -150,7 +150,7 @@ def test_persisted_partitions_are_used_in_place(X):
 
 
 def test_data_that_the_driver_holds_are_fitted_as_in_memory(X, monkeypatch):
-    monkeypatch.setattr(driver, "DRIVER_ENTRIES", 2**26)
+    monkeypatch.setattr(population, "DRIVER_ENTRIES", 2**26)
     weights = np.random.RandomState(0).randint(4, size=N)
     for sample_weight in (None, weights):
         expected = onebatchpam.OneBatchPAM(K, batch_size=M, random_state=0).fit(X, sample_weight=sample_weight)
@@ -176,9 +176,9 @@ def test_the_search_ends_where_no_row_brings_a_gain(X, k):
 def test_among_many_rows_a_search_that_is_refined_ends_with_small_progress(X, monkeypatch):
     chunks = in_chunks(X, 700, 2000)
     plain, refined = make_model(n_clusters=30, refine=0).fit(chunks), make_model(n_clusters=30).fit(chunks)
-    monkeypatch.setattr(search, "PROGRESS_OF_PASS", 0.9)
+    monkeypatch.setattr("onebatchpam.algorithms.onebatchpam.PROGRESS_OF_PASS", 0.9)
     assert make_model(n_clusters=30).fit(chunks).n_iter_ == refined.n_iter_ > 1  # they are not many
-    monkeypatch.setattr(search, "MANY_CANDIDATES", N - 1)
+    monkeypatch.setattr(population, "MANY_CANDIDATES", N - 1)
     assert make_model(n_clusters=30).fit(chunks).n_iter_ == 1
     assert make_model(n_clusters=30, refine=0).fit(chunks).n_iter_ == plain.n_iter_
 
@@ -340,7 +340,7 @@ def test_a_frame_of_numbers(X):
         ({"n_clusters": N + 1}, {}, "larger than n_samples"),
         ({"variant": "best"}, {}, "variant='best'"),
         ({"init": [0, 1, 2, 3, 4, N]}, {}, f"init holds {N}"),
-        ({}, {(0, 0): 3e38, (1, 0): -3e38}, "expected finite values"),
+        ({}, {(0, 0): 3e38, (1, 0): -3e38}, "expected a finite number"),
         ({"metric": lambda a, b: -1.0}, {}, r"\(X\[.*is -1.0"),
     ],
 )

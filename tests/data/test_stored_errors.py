@@ -35,7 +35,7 @@ class TestErrors:
 
     def test_large_numbers_are_no_infinity(self, X, tmp_path):
         X = np.full((50, 6), 1e38, np.float32)
-        np.testing.assert_array_equal(open_rows(as_memmap(X, tmp_path), "X")[:], X)
+        np.testing.assert_array_equal(open_rows(as_memmap(X, tmp_path), "X").in_memory().values, X)
 
     def test_a_file_that_cannot_be_read_to_its_end(self, X):
         class Broken(Recorded):

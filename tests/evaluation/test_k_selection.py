@@ -116,9 +116,9 @@ def test_the_batch_is_that_of_the_largest_k(groups, monkeypatch):
     sizes = []
     from onebatchpam.evaluation import k_selection
 
-    original = k_selection.sample_block
+    original = k_selection.draw_batch
     monkeypatch.setattr(
-        k_selection, "sample_block", lambda space, m, *rest: sizes.append(m) or original(space, m, *rest)
+        k_selection, "draw_batch", lambda population, m, *rest: sizes.append(m) or original(population, m, *rest)
     )
     select_k(groups, [2, 30], OneBatchPAM(random_state=0))
     assert sizes == [batch_size(800, 30)]

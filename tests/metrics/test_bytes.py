@@ -5,9 +5,10 @@ import pytest
 
 import reference
 from onebatchpam import OneBatchPAM, distance_block
-from onebatchpam.metrics.native import BYTE_METRICS, NativeMetric, steps_of_bytes
+from onebatchpam.data import ArrayRows, check_rows
+from onebatchpam.metrics.native import BYTE_METRICS, NativeMetric, find_byte_divisor
 
-TYPES = {"float16": 1, "float32": 1, "float64": 1, "int16": 1, "int64": 1, "bool": 1, "uint8": 0}
+TYPES = {"float16": 1, "float32": 1, "float64": 1, "int16": 1, "int64": 1, "bool": 1, "uint8": None}
 
 
 def pixels(n: int = 60, p: int = 40, seed: int = 0) -> np.ndarray:
@@ -16,13 +17,17 @@ def pixels(n: int = 60, p: int = 40, seed: int = 0) -> np.ndarray:
     return rows
 
 
+def divisor_of(X):
+    return find_byte_divisor(ArrayRows(X))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("metric", BYTE_METRICS)
 @pytest.mark.parametrize("n_features", [32, 33, 131])
 @pytest.mark.parametrize("divisor", [1, 255])
 def test_dissimilarities_are_those_of_other_numbers(dtype, metric, n_features, divisor):
     X = pixels(p=n_features).astype(dtype) / np.dtype(dtype).type(divisor)
-    assert NativeMetric(metric).fitted(X).steps == divisor
+    assert NativeMetric(metric).fit(ArrayRows(X)).byte_divisor == divisor
     block = distance_block(X, X[:17], metric)
     assert block.dtype == dtype
     precision = 1e-14 if dtype == "float64" else 2e-6
@@ -38,9 +43,9 @@ def test_the_type_in_which_bytes_come_does_not_matter(metric):
         np.testing.assert_array_equal(distance_block(X.astype(dtype), X[:17].astype(dtype), metric), expected)
 
 
-@pytest.mark.parametrize(("dtype", "steps"), TYPES.items())
-def test_types(dtype, steps):
-    assert steps_of_bytes((pixels() > 100).astype(dtype)) == steps
+@pytest.mark.parametrize(("dtype", "divisor"), TYPES.items())
+def test_types(dtype, divisor):
+    assert divisor_of((pixels() > 100).astype(dtype)) == divisor
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.5, 255.5, 256.0, 1e30, np.nan, 1 / 255, 2 / 255 + 1e-7])
@@ -48,26 +53,26 @@ def test_one_other_number_is_seen_wherever_it_is(value):
     for row, column in ((0, 0), (59, 39), (31, 7)):
         X = pixels().astype(np.float32)
         X[row, column] = value
-        assert steps_of_bytes(X) == 0
+        assert divisor_of(X) is None
         X = pixels() / np.float32(255)
         X[row, column] = value if value > 0.5 else value + 1e-3
-        assert steps_of_bytes(X) == 0
+        assert divisor_of(X) is None
 
 
 def test_divided_bytes_need_many_features():
-    assert steps_of_bytes(pixels(p=31) / np.float32(255)) == 0
+    assert divisor_of(pixels(p=31) / np.float32(255)) is None
 
 
 def test_files_are_not_read_for_it(tmp_path):
     np.save(tmp_path / "X.npy", pixels().astype(np.float32))
-    assert steps_of_bytes(np.load(tmp_path / "X.npy", mmap_mode="r")) == 0
+    assert find_byte_divisor(check_rows(tmp_path / "X.npy", "X")) is None
 
 
 def test_a_tile_beyond_the_first_row_is_looked_at(monkeypatch):
     monkeypatch.setattr("onebatchpam._tiles.TILE_ENTRIES", 1)
     X = np.vstack([pixels(300), pixels(1) + 0.5]).astype(np.float32)
-    assert steps_of_bytes(X[:300]) == 1
-    assert steps_of_bytes(X) == 0
+    assert divisor_of(X[:300]) == 1
+    assert divisor_of(X) is None
 
 
 @pytest.mark.parametrize("metric", BYTE_METRICS)

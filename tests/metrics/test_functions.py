@@ -29,6 +29,7 @@ from onebatchpam import (
     distance_block,
     pair_metric,
 )
+from onebatchpam.data import ArrayRows
 from onebatchpam.metrics.functions import BlockFunction, PairFunction
 
 
@@ -230,12 +231,12 @@ class TestObjects:
 @pytest.mark.parametrize("seconds", [1e-9, 1e-4, 10])
 @pytest.mark.parametrize("rows_first", [True, False])
 def test_no_piece_is_left_out(n_jobs, seconds, rows_first, X, matrix, smallest_tiles, monkeypatch):
-    monkeypatch.setattr("onebatchpam.metrics.ordered.SECONDS_AT_ONCE", seconds)  # from single pairs to all at once
+    monkeypatch.setattr("onebatchpam.metrics.ordered.SECONDS_PER_CALL", seconds)  # from single pairs to all at once
     calls = []
     metric = PairFunction(lambda a, b: calls.append(1) or uphill(a, b))
-    columns = (metric.to if rows_first else metric.to_medoids)(X[:5], X, n_jobs)
+    points = metric.pack(ArrayRows(X[:5]), ArrayRows(X), n_jobs, rows_first=rows_first)
     block = np.full((100, 5), np.nan)
-    columns.fill(slice(0, 100), block)
+    points.fill(X, block)
     np.testing.assert_array_equal(block, matrix[:, :5] if rows_first else matrix[:5].T)
     assert len(calls) == 500
 

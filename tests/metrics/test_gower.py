@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 import reference
 from contract import every_check
 from onebatchpam import OneBatchPAM, _core, distance_block
-from onebatchpam.batch.sampling import VARIANTS
-from onebatchpam.metrics.registry import resolve_metric
+from onebatchpam.batch.rounds import VARIANTS
+from spaces import make_space
 
 SIZES = ["S", "M", "L", "XL"]
 
@@ -183,7 +183,7 @@ class TestNewRows:
             model.predict(change(frame))
 
     def test_a_path(self):
-        with pytest.raises(ValueError, match=r"X='rows\.npy' is a path: metric='gower' takes tables in memory"):
+        with pytest.raises(ValueError, match=r"X is the path 'rows\.npy': metric='gower' reads Parquet files"):
             OneBatchPAM(4, metric="gower").fit("rows.npy")
 
     def test_distance_block_compares_names(self, frame):
@@ -261,9 +261,8 @@ class TestEstimator:
             np.testing.assert_array_equal(block, blocks[0])
 
     def test_a_range_of_columns_can_be_filled(self, frame):
-        rows = resolve_metric("gower").check(frame, "X")
         wide = np.full((300, 50), -1, dtype=np.float32)
-        resolve_metric("gower").to(rows[np.arange(30)], rows, 1).fill(slice(0, 300), wide[:, 10:40])
+        make_space(frame, "gower").distances_to(np.arange(30)).fill(slice(0, 300), wide[:, 10:40])
         np.testing.assert_array_equal(wide[:, 10:40], distance_block(frame, frame[:30], "gower"))
         np.testing.assert_array_equal(np.delete(wide, np.s_[10:40], axis=1), -1)
 

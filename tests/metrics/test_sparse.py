@@ -16,8 +16,9 @@ from sklearn.model_selection import GridSearchCV
 
 import reference
 from onebatchpam import OneBatchPAM, distance_block
-from onebatchpam.batch.sampling import VARIANTS
-from onebatchpam.metrics.registry import METRIC_NAMES, SPARSE_METRICS, resolve_metric
+from onebatchpam.batch.rounds import VARIANTS
+from onebatchpam.metrics.registry import METRICS, SPARSE_METRICS
+from spaces import make_space
 
 metrics = pytest.mark.parametrize("metric", SPARSE_METRICS)
 ROUNDING = {"cosine": 1e-15}
@@ -212,7 +213,7 @@ def test_threads_and_tiles(metric, request):
 def test_a_range_of_columns_can_be_filled(metric, dense):
     rows = scipy.sparse.csr_array(dense)
     wide = np.full((400, 50), -1.0)
-    resolve_metric(metric, sparse=True).to(rows[:30], rows, 1).fill(slice(0, 400), wide[:, 10:40])
+    make_space(rows, metric).distances_to(np.arange(30)).fill(slice(0, 400), wide[:, 10:40])
     np.testing.assert_array_equal(wide[:, 10:40], distance_block(rows, rows[:30], metric))
     np.testing.assert_array_equal(np.delete(wide, np.s_[10:40], axis=1), -1)
 
@@ -244,7 +245,7 @@ def test_rows_are_never_made_dense():
 
 
 class TestErrors:
-    @pytest.mark.parametrize("metric", sorted(set(METRIC_NAMES) - {*SPARSE_METRICS, "l1", "l2", "cityblock"}))
+    @pytest.mark.parametrize("metric", sorted(name for name, metric in METRICS.items() if not metric.tags.takes_sparse))
     def test_metrics_without_sparse_rows(self, metric, dense):
         with pytest.raises(ValueError, match=r"does not compare sparse rows: expected one of \['cosine', 'euclidean'"):
             OneBatchPAM(3, metric=metric).fit(scipy.sparse.csr_array(dense))

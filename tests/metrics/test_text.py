@@ -164,7 +164,7 @@ def test_after_rows_strings(blobs, words):
         (["a", np.nan], r"X\[1\]=nan is of type float"),
         (["a", b"b"], r"X\[1\]=b'b' is of type bytes"),
         (pd.Series(["a", None]), r"X\[1\]="),
-        ("words", "X is of type str: expected a list"),
+        ("words", "X is the path 'words': expected a .npy file or a Parquet file of strings"),
         ({"a", "b"}, "X is of type set"),
         ([], "0 samples"),
         (np.array([["a"], ["b"]]), r"shape \(2, 1\)"),

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "onebatchpam"
 FLOORS = """cli | dask evaluation | algorithms | search batch | blocks | space | metrics | data
-            | _memory | _draws _tiles _parameters _progress _optional | _core"""
+            | _memory _draws _run | _tiles _parameters _progress _optional | _core"""
 FLOOR = {room: -floor for floor, rooms in enumerate(FLOORS.split("|")) for room in rooms.split()}
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -7,13 +7,10 @@ import pandas as pd
 import pytest
 
 from onebatchpam import OneBatchPAM, _core, distance_block
-from onebatchpam._progress import Stages
 from onebatchpam._tiles import tile_bounds
-from onebatchpam.batch.sampling import VARIANTS
-from onebatchpam.metrics.base import fill_all
+from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.metrics.native import NATIVE_METRICS
-from onebatchpam.metrics.registry import resolve_metric
-from onebatchpam.space import space
+from spaces import make_space
 
 metrics = pytest.mark.parametrize("metric", NATIVE_METRICS)
 variants = pytest.mark.parametrize("variant", VARIANTS)
@@ -110,10 +107,9 @@ class TestTiles:
         assert all(tile.start % _core.SWEEP_CHUNK == 0 for tile in tiles)
 
     def test_the_fixture_makes_several(self, X, smallest_tiles):
-        columns = space.VectorSpace(X, resolve_metric("euclidean"), 1).to_points(np.arange(3))
-        assert len(list(columns.tiles())) == 5
-        filled = fill_all(columns, np.empty((1100, 3), np.float32), Stages(), "")
-        np.testing.assert_array_equal(filled, distance_block(X, X[:3]))
+        distances = make_space(X).distances_to(np.arange(3))
+        assert len(list(distances.tiles())) == 5
+        np.testing.assert_array_equal(distances.compute(), distance_block(X, X[:3]))
 
 
 def as_memmap(X, path):

@@ -34,14 +34,14 @@ def test_seconds_of_all_stages():
 def test_an_interrupt_between_tiles_leaves_nothing_behind(monkeypatch):
     filled = []
 
-    def interrupted(self, rows, out):
+    def interrupted(self, rows, out, viewer):
         filled.append(rows)
         if len(filled) == 2:
             raise KeyboardInterrupt
         out[:] = 1
 
     monkeypatch.setattr(_tiles, "TILE_ENTRIES", 1000)
-    monkeypatch.setattr(native._NativeColumns, "fill", interrupted)
+    monkeypatch.setattr(native.NativePoints, "fill_viewed", interrupted)
     model = OneBatchPAM(5, batch_size=100)
     before = dict(vars(model))
     with pytest.raises(KeyboardInterrupt):

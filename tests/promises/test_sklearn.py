@@ -88,7 +88,7 @@ def test_parallel_fits(backend, blobs):
 def test_a_joblib_context_sets_the_number_of_threads(blobs, monkeypatch):
     used = []
     monkeypatch.setattr(
-        "onebatchpam.batch.rounds.BlockScan", lambda n, n_jobs: used.append(n_jobs) or scan.BlockScan(n, n_jobs)
+        "onebatchpam.batch.sampling.BlockScan", lambda n, n_jobs: used.append(n_jobs) or scan.BlockScan(n, n_jobs)
     )
     OneBatchPAM(5).fit(blobs)
     with joblib.parallel_config("threading", n_jobs=3):

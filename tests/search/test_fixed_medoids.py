@@ -24,11 +24,11 @@ from onebatchpam import (
     RandomMedoids,
     _core,
 )
-from onebatchpam._progress import Stages
-from onebatchpam.batch.sampling import VARIANTS
+from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.blocks.block import WholeBlock
 from onebatchpam.search.start import INITS
-from onebatchpam.search.swaps import search_swaps
+from onebatchpam.search.swaps import SwapOptions, run_swaps
+from spaces import make_run
 
 SEARCHES = [OneBatchPAM, FasterPAM, FasterCLARA, Alternate]
 MODELS = [
@@ -228,8 +228,8 @@ class TestNative:
         block = np.random.RandomState(seed).randint(0, 50, (300, 90)).astype(np.float32)
         weights = np.random.RandomState(seed).randint(1, 5, 90).astype(np.float64)
         start = np.random.RandomState(seed).permutation(300)[:k]
-        options = {"max_iter": 100, "n_jobs": 2, "stages": Stages(), "n_fixed": n_fixed}
-        found = search_swaps(WholeBlock(block), start, weights, tol=0.0, **options)
+        options = SwapOptions(tol=0.0, n_fixed=n_fixed)
+        found = run_swaps(WholeBlock(block), start, weights, options, make_run(n_jobs=2))
         expected = reference.swap_search(block, start, weights, chunk=_core.SWEEP_CHUNK, n_fixed=n_fixed)
         np.testing.assert_array_equal(found.medoids, expected.medoids)
         assert (found.loss, found.n_swaps, found.converged) == (expected.loss, expected.n_swaps, True)

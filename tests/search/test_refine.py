@@ -13,14 +13,13 @@ from sklearn.datasets import make_blobs
 import reference
 from onebatchpam import OneBatchPAM, _core
 from onebatchpam._draws import Batch
-from onebatchpam._progress import Stages
-from onebatchpam.algorithms import onebatchpam
-from onebatchpam.batch.sampling import VARIANTS
+from onebatchpam.algorithms import InMemory, onebatchpam
+from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.blocks.block import WholeBlock
-from onebatchpam.metrics.registry import resolve_metric
 from onebatchpam.search import candidates, refine, swaps
 from onebatchpam.search.candidates import best_by_cluster, draw_judges, smallest_of_each
-from onebatchpam.space.space import VectorSpace
+from onebatchpam.search.swaps import SwapOptions
+from spaces import make_run, make_space
 
 # Enough rows and clusters that a batch of this size leaves something to refine.
 X, _ = make_blobs(2000, 4, centers=60, random_state=1)
@@ -131,15 +130,13 @@ def test_more_points_than_can_be_held_are_sampled(seed, weighted, monkeypatch):
     model = clone(MODEL).set_params(random_state=seed)
     plain = clone(model).set_params(refine=0).fit(X, sample_weight=weights)
     monkeypatch.setattr(refine, "MOST_ENTRIES", 11 * 30 * 1200)
-    seen, search = [], refine.search_swaps
-    monkeypatch.setattr(
-        refine, "search_swaps", lambda block, *rest, **more: seen.append(block) or search(block, *rest, **more)
-    )
+    seen, search = [], refine.run_swaps
+    monkeypatch.setattr(refine, "run_swaps", lambda block, *rest: seen.append(block) or search(block, *rest))
     refined = model.fit(X, sample_weight=weights)
     assert refined.inertia_ < plain.inertia_
     assert {block.m for block in seen} == {1200}
     # Of the candidates, and of the rows among which they are found to medoids and judges; and two assignments to check.
-    n_distances = len(seen) * (11 * 30 * 1200 + len(X) * (30 + candidates.POINTS_PER_CLUSTER)) + 2 * len(X) * 30
+    n_distances = len(seen) * (11 * 30 * 1200 + len(X) * (30 + candidates.JUDGES_PER_CLUSTER)) + 2 * len(X) * 30
     assert refined.n_distances_ < plain.n_distances_ + n_distances
 
 
@@ -154,7 +151,7 @@ def test_a_search_among_many_candidates_that_is_refined_ends_with_small_progress
 
 
 def test_a_sample_that_misleads_is_not_followed(monkeypatch):
-    monkeypatch.setattr(refine.Refinement, "_confirming_points", lambda self, k: Batch.unweighted(np.arange(k)))
+    monkeypatch.setattr(InMemory, "draw_points", lambda self, size: Batch(np.arange(30), np.ones(30)))
     plain = fit(refine=0)
     np.testing.assert_array_equal(fit(refine=1).medoid_indices_, plain.medoid_indices_)
 
@@ -176,7 +173,7 @@ def test_smallest_of_each(rng):
 
 
 def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
-    monkeypatch.setattr(candidates, "POINTS_PER_CLUSTER", 10**6)  # the whole cluster is the sample
+    monkeypatch.setattr(candidates, "JUDGES_PER_CLUSTER", 10**6)  # the whole cluster is the sample
     rows = X[:300]
     medoids = np.array([0, 100, 200])
     distances = reference.distance_block(rows[medoids], rows, "manhattan")
@@ -184,8 +181,8 @@ def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
     nearest, second = state.nearest, state.second_distances
     tried = np.zeros(300, dtype=bool)
     tried[medoids] = True
-    judges = draw_judges(Batch.unweighted(np.arange(300)), state, np.array([True, False, True]), rng)
-    space = VectorSpace(rows, resolve_metric("manhattan"), 1)
+    judges = draw_judges(Batch(np.arange(300), np.ones(300)), state, np.array([True, False, True]), rng)
+    space = make_space(rows, "manhattan")
     parts = [(np.arange(300)[part], nearest[part]) for part in (slice(0, 130), slice(130, 300))]
     chosen = best_by_cluster(space, judges, parts, tried, 2)
     assert 1 not in nearest[chosen]
@@ -210,15 +207,22 @@ class TestStarts:
         assert three.n_distances_ == one.n_distances_ + 3 * len(X) * 30
 
     def test_the_best_takes_over_what_others_have_found(self, monkeypatch):
-        starts, best_of = [], onebatchpam.best_of
-        monkeypatch.setattr(onebatchpam, "best_of", lambda found, *rest: starts.append(found) or best_of(found, *rest))
+        found, refine_start = [], refine.Refinement.refine
+
+        def record(self, medoids, candidates=None):
+            refined = refine_start(self, medoids, candidates)
+            if candidates is None:
+                found.append(refined.medoids)
+            return refined
+
+        monkeypatch.setattr(refine.Refinement, "refine", record)
         gains = []
         for seed in range(4):
+            found.clear()
             model = fit(n_init=3, batch_size=100, refine=1, random_state=seed)
-            before = [reference.inertia(X, each.medoids, "manhattan") for each in starts[-1]]
+            assert len(found) == 3
+            before = [reference.inertia(X, medoids, "manhattan") for medoids in found]
             gains.append(min(before) - model.inertia_)
-        assert len(starts) == 4
-        assert all(len(found) == 3 for found in starts)
         assert min(gains) >= -1e-6 * model.inertia_
         assert sum(gain > 0 for gain in gains) >= 3
 
@@ -227,11 +231,12 @@ class TestStarts:
         wanted = model.medoid_indices_
         spoilt = wanted.copy()
         spoilt[:3] = np.setdiff1d(np.arange(40), wanted)[:3]
-        monkeypatch.setattr(refine.Refinement, "_candidates", lambda *arguments: np.empty(0, np.int64))
-        space = VectorSpace(X, resolve_metric("manhattan"), 1)
+        monkeypatch.setattr(refine.Proposals, "propose", lambda *arguments: np.empty(0, np.int64))
+        run = make_run(0)
+        population = InMemory(make_space(X, "manhattan"), 30, 2**30, run)
         block = WholeBlock(reference.distance_block(X, X[:50], "manhattan").astype(np.float32))
-        refinement = refine.Refinement(space, block, np.ones(50), 2**30, np.random.RandomState(0), 1)
-        found = refinement.refine(spoilt, rounds=2, max_iter=100, tol=0.0, stages=Stages(), candidates=wanted)
+        refinement = refine.Refinement(population, block, np.ones(50), SwapOptions(tol=0.0), 2, 2**30, run)
+        found = refinement.refine(spoilt, candidates=wanted)
         assert reference.inertia(X, found.medoids, "manhattan") <= model.inertia_ * (1 + 1e-6)
 
     def test_given_medoids_are_one_start(self):

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from onebatchpam import _core, swap_search
-from onebatchpam._progress import Stages
 from onebatchpam.blocks.scan import TileScan
-from onebatchpam.metrics.base import fill_all
-from onebatchpam.metrics.registry import resolve_metric
+from spaces import make_space
 
 
 def block_with(value):
@@ -94,16 +92,16 @@ def test_what_is_seen_while_it_is_computed_is_what_is_there(dtype, n_jobs):
         (100, 900),
     ):  # many rows at once, few, and more than the cache holds
         X = rng.randint(0, 256, (1100, n_features)).astype(dtype)
-        columns = resolve_metric("manhattan").to(X[:n_columns], X, n_jobs)
-        expected = fill_all(columns, np.empty((1100, n_columns), np.float32), Stages(), "distances")
+        distances = make_space(X, "manhattan", n_jobs).distances_to(np.arange(n_columns))
+        expected = distances.compute(np.empty((1100, n_columns), np.float32))
         found, tile = TileScan(1100, n_jobs), np.empty_like(expected)
-        columns.fill_viewed(slice(0, 1100), tile, found.viewer)
+        distances.fill(slice(0, 1100), tile, found.viewer)
         np.testing.assert_array_equal(tile, expected)
         np.testing.assert_array_equal(found.nearest, expected.argmin(axis=1))
         assert found.viewer.largest == expected.max()
         search = _core.SwapSearch(1100, np.arange(9), expected[:9], np.ones(n_columns), 0.0)
         seen, shown = ((np.empty(1100), np.empty(1100, np.int32)) for _ in range(2))
-        columns.fill_viewed(slice(0, 1100), tile, _core.SwapEvaluator(search, *seen, n_jobs))
+        distances.fill(slice(0, 1100), tile, _core.SwapEvaluator(search, *seen, n_jobs))
         _core.SwapEvaluator(search, *shown, 1).see(expected)
         np.testing.assert_array_equal(seen, shown)
         # A sweep that is told the gains makes the same swaps.

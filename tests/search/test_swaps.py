@@ -9,9 +9,9 @@ import pytest
 
 import reference
 from onebatchpam import SwapResult, _core, swap_search
-from onebatchpam._progress import Stages
 from onebatchpam.blocks.block import WholeBlock
 from onebatchpam.search import swaps
+from spaces import make_run
 
 
 def random_block(n, m, seed=0):
@@ -102,8 +102,8 @@ def test_many_candidates_are_searched_in_levels(n, many, n_fixed, least_progress
     block, init = integer_block(n, 23, largest=500), np.random.RandomState(1).permutation(n)[:5]
     weights = np.random.RandomState(2).randint(0, 5, 23).astype(float)
     options = {"n_fixed": n_fixed, "least_progress": least_progress}
-    result = swaps.search_swaps(
-        WholeBlock(block), init, weights, max_iter=100, tol=0.0, n_jobs=2, stages=Stages(), **options
+    result = swaps.run_swaps(
+        WholeBlock(block), init, weights, swaps.SwapOptions(tol=0.0, **options), make_run(n_jobs=2)
     )
     expected = reference.search_in_levels(block, init, weights, many=many, chunk=_core.SWEEP_CHUNK, **options)
     assert_same(result, expected)

@@ -11,10 +11,9 @@ from sklearn.model_selection import GridSearchCV
 
 import reference
 from onebatchpam import OneBatchPAM, _tiles
-from onebatchpam._progress import Stages
-from onebatchpam.batch.sampling import VARIANTS
-from onebatchpam.search.start import initial_medoids
-from onebatchpam.space.precomputed import MatrixSpace
+from onebatchpam.batch.rounds import VARIANTS
+from onebatchpam.search.first_medoids import kmeans_plus_plus
+from spaces import make_matrix_space, make_run
 
 SIZES = (8, 16, 32, 64)
 
@@ -158,7 +157,7 @@ class TestReading:
 
 def kmeans_plus_plus_medoids(matrix):
     """Return the rows that the search of these tests starts from."""
-    return initial_medoids("k-means++", MatrixSpace(matrix), 5, np.random.RandomState(0), Stages())
+    return kmeans_plus_plus(make_matrix_space(matrix), 5, make_run(0))
 
 
 def with_entry(matrix, value):

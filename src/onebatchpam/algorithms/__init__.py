@@ -12,13 +12,14 @@ In: what users pass to `fit`. Out: the fitted attributes, all of them or none.
 
 from onebatchpam.algorithms.alternate import Alternate
 from onebatchpam.algorithms.banditpam import BanditPAM
-from onebatchpam.algorithms.base import MedoidEstimator
+from onebatchpam.algorithms.base import MedoidEstimator, read_features
 from onebatchpam.algorithms.clara import FasterCLARA
 from onebatchpam.algorithms.cluster_medoids import ClusterMedoids, medoids_of
 from onebatchpam.algorithms.fasterpam import FasterPAM
 from onebatchpam.algorithms.labels_out import LabelsOut
 from onebatchpam.algorithms.onebatchpam import OneBatchPAM
-from onebatchpam.algorithms.result import Clustering, Selection, warn_if_imperfect
+from onebatchpam.algorithms.population import InMemory
+from onebatchpam.algorithms.result import Clustering, advise_more_passes, warn_if_imperfect
 from onebatchpam.algorithms.seeding import KMC2, KMeansPlusPlus, LSKMeansPlusPlus, RandomMedoids
 
 __all__ = [
@@ -29,13 +30,15 @@ __all__ = [
     "Clustering",
     "FasterCLARA",
     "FasterPAM",
+    "InMemory",
     "KMeansPlusPlus",
     "LSKMeansPlusPlus",
     "LabelsOut",
     "MedoidEstimator",
     "OneBatchPAM",
     "RandomMedoids",
-    "Selection",
+    "advise_more_passes",
     "medoids_of",
+    "read_features",
     "warn_if_imperfect",
 ]

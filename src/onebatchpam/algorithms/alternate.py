@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core
-from onebatchpam._parameters import check_integer
-from onebatchpam._progress import Stages
-from onebatchpam.algorithms.base import WeightedMedoidEstimator
+from onebatchpam._parameters import Rule, Settings, accept, integer
+from onebatchpam._run import Run
+from onebatchpam._tiles import Indices, TileBuffer
+from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection
-from onebatchpam.blocks import BlockScan, square_block
-from onebatchpam.metrics import MetricLike, each_tile
-from onebatchpam.search import Assignment, assign, build, initial_medoids, starts_by_build
+from onebatchpam.blocks import fill_checked, square_block
+from onebatchpam.metrics import MetricLike
+from onebatchpam.search import Assignment, Build, assign, check_init, choose_start, split_by_label
 from onebatchpam.space import Space
 
 
-class Alternate(WeightedMedoidEstimator):
+class Alternate(MedoidEstimator):
     """k-medoids in the manner of k-means: assign all rows, move each medoid to the middle of its cluster, repeat.
 
     Each step is exact, but medoids never leave their clusters, so the objective stays far above that of swaps: 20 % in
@@ -113,78 +114,72 @@ class Alternate(WeightedMedoidEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
+    _rules: ClassVar[dict[str, Rule]] = {
+        **MedoidEstimator._rules,
+        "init": accept,
+        "max_iter": integer(at_least=1),
+    }
 
-        if starts_by_build(self.init, space.n, space.n):
-            medoids = build(square_block(space, n_jobs, stages), k, space.weights, space.fixed, n_jobs)
-        else:
-            medoids = initial_medoids(self.init, space, k, rng, stages)
-        medoids, assignment = assign(space, medoids, stages)
+    def _check_settings(self) -> Settings:
+        settings = super()._check_settings()
+        settings.init = check_init(self.init, settings.n_clusters)
+        return settings
+
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        medoids = choose_start(settings.init, None, space, k, space.n, run)
+        if isinstance(medoids, Build):
+            medoids = medoids.choose(square_block(space, run.n_jobs, run.stages), space.weights, run.n_jobs)
+        medoids, assignment = assign(space, medoids, run.stages)
         n_moves = n_iter = 0
         converged = False
-        while n_iter < max_iter and not converged:
+        while n_iter < settings.max_iter and not converged:
             n_iter += 1
-            moved = move_to_middles(space, medoids, assignment, n_jobs, stages)
+            moved = move_to_middles(space, medoids, assignment, run)
             n_moves += int(np.sum(moved != medoids))
             converged = np.array_equal(moved, medoids)
             if not converged:
-                medoids, assignment = assign(space, moved, stages)
-        advice = None if converged else _MORE_PASSES.format(max_iter)
-        return Selection(medoids, n_iter, n_moves, advice, assignment=assignment)
+                medoids, assignment = assign(space, moved, run.stages)
+        advice = f"medoids still moved after max_iter={settings.max_iter} passes; increase max_iter"
+        return Selection(medoids, n_iter, n_moves, None if converged else advice, assignment)
 
 
-_MORE_PASSES = "medoids still moved after max_iter={} passes; increase max_iter"
-
-
-def move_to_middles(
-    space: Space, medoids: NDArray[np.int64], assignment: Assignment, n_jobs: int, stages: Stages
-) -> NDArray[np.int64]:
+def move_to_middles(space: Space, medoids: Indices, assignment: Assignment, run: Run) -> Indices:
     """Return for each cluster the row with the smallest sum of dissimilarities to the others.
 
-    A medoid moves only if that is smaller than its own sum, and to the first of equal rows; that of an empty cluster
-    stays, and so does one that is fixed.
+    A medoid moves only if that sum is smaller than its own, and then to the first of equal rows. The medoid of an empty
+    cluster stays, and so does a fixed one.
     """
     moved = medoids.copy()
-    order = np.argsort(assignment.labels, kind="stable")
-    clusters = np.split(order, np.cumsum(np.bincount(assignment.labels, minlength=len(medoids)))[:-1])
-    with stages.stage("middles of clusters", total=space.n) as bar:
-        for slot, members in enumerate(clusters):
-            if len(members) > 0 and slot >= len(space.fixed):
-                moved[slot] = middle_of(space, members, slot, medoids, assignment, n_jobs)
+    with run.stages.stage("middles of clusters", total=space.n) as bar:
+        for slot, members in split_by_label(assignment.labels):
+            if slot >= len(space.fixed):
+                moved[slot] = find_middle(space, members, medoids[slot], assignment, run.n_jobs)
             bar.update(len(members))
     return moved
 
 
-def middle_of(
-    space: Space,
-    members: NDArray[np.int64],
-    slot: int,
-    medoids: NDArray[np.int64],
-    assignment: Assignment,
-    n_jobs: int,
-) -> np.int64:
-    """Return the medoid, or the first member with the smallest sum if that is smaller.
+def find_middle(space: Space, members: Indices, medoid: np.int64, assignment: Assignment, n_jobs: int) -> np.int64:
+    """Return the medoid of a cluster, or the first member with the smallest sum if that is smaller.
 
-    It is no other medoid: to each of these rows all others are at least as far as the one they belong to.
+    The result is never another medoid: to every member all others are at least as far as the one it belongs to.
     """
-    sums = sums_within(space, members, n_jobs)
-    is_medoid = members == medoids[slot]
-    # A medoid can belong to the cluster of another one, if it is nearer to that than to itself.
-    of_medoid = (
-        sums[is_medoid][0] if is_medoid.any() else np.sum(assignment.distances[members] * space.weights[members])
-    )
+    sums = sum_within(space, members, n_jobs)
+    is_medoid = members == medoid
+    if is_medoid.any():
+        sum_of_medoid = sums[is_medoid][0]
+    else:  # a medoid that is nearer to another one than to itself is in the cluster of that one
+        sum_of_medoid = np.sum(assignment.distances[members] * space.weights[members])
     middle = np.argmin(sums)
-    return members[middle] if sums[middle] < of_medoid else medoids[slot]
+    return members[middle] if sums[middle] < sum_of_medoid else medoid
 
 
-def sums_within(space: Space, members: NDArray[np.int64], n_jobs: int) -> NDArray[np.float64]:
-    """Return for each of these rows the weighted sum of its dissimilarities to all of them, tile by tile."""
-    sums = np.empty(len(members))
-    weights = space.weights[members]
-    columns = space.to_points(members, members)
-    scan = BlockScan(len(members), n_jobs)
-    for rows, tile in each_tile(columns):
-        scan.see(tile, rows.start)
+def sum_within(space: Space, members: Indices, n_jobs: int) -> NDArray[np.float64]:
+    """Return for each member the weighted sum of its dissimilarities to all members, computed tile by tile."""
+    sums, weights = np.empty(len(members)), space.weights[members]
+    distances = space.distances_to(members, members)
+    buffer = TileBuffer(distances.n_columns)
+    for rows in distances.tiles():
+        tile = buffer.for_rows(rows)
+        fill_checked(distances, rows, tile, n_jobs)
         _core.RowSummer(weights, sums[rows], n_jobs).see(tile)
     return sums

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import Tags
 
-from onebatchpam._draws import other_rows
-from onebatchpam._parameters import check_integer
-from onebatchpam._progress import Stages
+from onebatchpam._optional import require
+from onebatchpam._parameters import Rule, Settings, integer
+from onebatchpam._run import Run
 from onebatchpam.algorithms.base import MedoidEstimator
+from onebatchpam.algorithms.labels_out import LabelsOut
 from onebatchpam.algorithms.result import Selection
-from onebatchpam.blocks import WholeBlock
-from onebatchpam.metrics import MetricLike, NativeMetric, fill_all
-from onebatchpam.search import random_medoids, search_swaps
-from onebatchpam.space import Space, VectorSpace
+from onebatchpam.metrics import ALIASES, MetricLike
+from onebatchpam.space import Space
 
-METRICS = {"manhattan": "L1", "euclidean": "L2", "chebyshev": "inf", "cosine": "cos"}  # here: in the package
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-MOST_DISTINCT_ROWS = 4000  # with which a search for the package still is small
+# The names of the metrics in the package.
+PACKAGE_METRICS = {"manhattan": "L1", "euclidean": "L2", "chebyshev": "inf", "cosine": "cos"}
 
 
 class BanditPAM(MedoidEstimator):
@@ -35,8 +36,8 @@ class BanditPAM(MedoidEstimator):
     of all rows to 1000 of them, and a copy of the data, all in float32. While the package works, neither Ctrl-C nor the
     progress bar is answered.
 
-    Where the package gives up, which happens if hardly more rows are distinct than there are medoids, the distinct rows
-    are searched as in `FasterPAM`.
+    Where the package gives up, which happens if hardly more rows are distinct than there are medoids, the fit raises an
+    error that says so.
 
     Parameters
     ----------
@@ -112,33 +113,73 @@ class BanditPAM(MedoidEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    _rules: ClassVar[dict[str, Rule]] = {**MedoidEstimator._rules, "max_iter": integer(at_least=0)}
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        max_iter = check_integer(self.max_iter, "max_iter", at_least=0)
-        package = import_package()
-        if len(space.fixed):
-            raise ValueError("the package banditpam cannot keep fixed_medoids: use OneBatchPAM or FasterPAM")
-        space, metric = check_space(space, self.metric)
-        rows = check_rows_for_package(space, metric)
+    def fit(  # type: ignore[override]
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        fixed_medoids: ArrayLike | None = None,
+        labels_out: LabelsOut = None,
+    ) -> Self:
+        """Choose the medoids and assign all rows.
 
-        model = package.KMedoids(n_medoids=k, algorithm="BanditPAM", max_iter=max_iter, parallelize=False)
-        model.seed = rng.randint(2**31 - 1)
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or path
+            Rows, as in `OneBatchPAM`; all of them are held in memory.
+        y : ignored
+            For the conventions of scikit-learn.
+        fixed_medoids : None
+            The package cannot keep medoids.
+        labels_out : path or ndarray of n integers, default=None
+            Where to write the labels, as in `OneBatchPAM`.
+        """
+        if fixed_medoids is not None and np.size(fixed_medoids):
+            raise ValueError("the package banditpam cannot keep fixed_medoids: use OneBatchPAM or FasterPAM")
+        if issparse(X):
+            raise ValueError(
+                "X is sparse, which the package banditpam does not support: use OneBatchPAM, or X.toarray()"
+            )
+        return self._fit(X, None, None, labels_out)
+
+    def _check_settings(self) -> Settings:
+        settings = super()._check_settings()
+        settings.metric = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else None
+        if settings.metric not in PACKAGE_METRICS:
+            raise ValueError(
+                f"metric={self.metric!r}: the package banditpam knows {', '.join(map(repr, PACKAGE_METRICS))}; use one "
+                "of them, or FasterPAM or OneBatchPAM, which take any metric"
+            )
+        settings.package = require("banditpam", extra="banditpam", needed_by="BanditPAM")
+        return settings
+
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        if k == space.n:
+            return Selection(np.arange(k))  # there is nothing to choose
+        rows, max_iter = convert_rows(space, settings.metric), settings.max_iter
+        model = settings.package.KMedoids(n_medoids=k, algorithm="BanditPAM", max_iter=max_iter, parallelize=False)
+        model.seed = run.rng.randint(2**31 - 1)
         try:
-            with stages.stage("BanditPAM"):
-                model.fit(rows, METRICS[metric])
-            medoids = np.ravel(model.medoids).astype(np.int64)  # of shape (1, 1) if k = 1
+            with run.stages.stage("BanditPAM"):
+                model.fit(rows, PACKAGE_METRICS[settings.metric])
+            medoids = np.ravel(model.medoids).astype(np.int64)  # the package returns shape (1, 1) for k = 1
             failure = None if len(np.unique(medoids)) == k else "it returned a row twice"
         except (RuntimeError, IndexError) as error:
             failure = str(error)
-        space.n_distances += model.getDistanceComputations(True) - model.cache_hits
-
         if failure is not None:
-            return search_distinct_rows(space, k, rng, n_jobs, stages, failure)
-        # The loss is set when a step has found no swap.
+            raise ValueError(
+                f"the package banditpam failed with n_clusters={k} on X of shape {rows.shape}: {failure}; it needs "
+                "more distinct rows than medoids; use FasterPAM or OneBatchPAM"
+            )
+        space.tally.n_distances += model.getDistanceComputations(True) - model.cache_hits
+        # The package sets the loss only when a step has found no swap.
         converged = model.steps < max_iter or model.average_loss > 0
         advice = None if converged or max_iter == 0 else _MORE_STEPS.format(max_iter)
         return Selection(medoids, model.steps, max(0, model.steps - converged), advice)
@@ -149,37 +190,10 @@ _MORE_STEPS = (
 )
 
 
-def import_package() -> Any:
-    """Return the package, or say how to get it."""
-    try:
-        import banditpam
-    except ImportError as error:
-        raise ImportError(
-            "BanditPAM needs the package of its authors, which is not installed: pip install onebatchpam[banditpam]"
-        ) from error
-    return banditpam
-
-
-def check_space(space: Space, metric: MetricLike) -> tuple[VectorSpace, str]:
-    """Return the space with the name of its metric, if the package knows it."""
-    if isinstance(space, VectorSpace) and issparse(space.X):
-        raise ValueError("X is sparse, which the package banditpam does not support: use OneBatchPAM, or X.toarray()")
-    if (
-        not isinstance(space, VectorSpace)
-        or not isinstance(space.metric, NativeMetric)
-        or space.metric.name not in METRICS
-    ):
-        raise ValueError(
-            f"metric={metric!r}: the package banditpam knows {', '.join(map(repr, METRICS))}; use one of them, or "
-            "FasterPAM or OneBatchPAM, which take any metric"
-        )
-    return space, space.metric.name
-
-
-def check_rows_for_package(space: VectorSpace, metric: str) -> NDArray[np.float32]:
-    """Return the rows in float32, the only type that the package computes in."""
+def convert_rows(space: Space, metric: str) -> NDArray[np.float32]:
+    """Return the rows in float32, the only type in which the package computes."""
     with np.errstate(over="ignore"):
-        rows = np.ascontiguousarray(space.X, dtype=np.float32)
+        rows = np.ascontiguousarray(space.rows.in_memory().tile(slice(0, space.n)), dtype=np.float32)
     if not np.isfinite(rows).all():
         raise ValueError("the package banditpam computes in float32, and X has values beyond: rescale X")
     if metric == "cosine" and not rows.any(axis=1).all():
@@ -188,23 +202,3 @@ def check_rows_for_package(space: VectorSpace, metric: str) -> NDArray[np.float3
             "leave it out, or use FasterPAM or OneBatchPAM"
         )
     return rows
-
-
-def search_distinct_rows(
-    space: VectorSpace, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages, failure: str
-) -> Selection:
-    """Do what the package could not: FasterPAM on the distinct rows, each with the weight of its duplicates."""
-    _, first, counts = np.unique(space.X, axis=0, return_index=True, return_counts=True)
-    if len(first) > MOST_DISTINCT_ROWS:
-        raise ValueError(
-            f"the package banditpam failed with n_clusters={k} on X of shape {space.X.shape}, of which {len(first)} "
-            f"rows are distinct: {failure}; use FasterPAM or OneBatchPAM"
-        )
-    order = np.argsort(first)
-    rows, weights = first[order].astype(np.int64), counts[order].astype(np.float64)
-    if len(rows) <= k:
-        return Selection(np.concatenate([rows, other_rows(np.arange(k - len(rows)), rows)]))
-    block = fill_all(space.to_points(rows, rows), np.empty((len(rows), len(rows)), np.float32), stages, "distances")
-    start = random_medoids(len(rows), k, rng)
-    search = search_swaps(WholeBlock(block), start, weights, max_iter=100, tol=0.0, n_jobs=n_jobs, stages=stages)
-    return Selection(rows[search.medoids], search.n_iter, search.n_swaps)

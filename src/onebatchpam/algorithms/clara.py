@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from onebatchpam._draws import Batch, sample_by_weight
-from onebatchpam._parameters import check_integer, check_not_negative
-from onebatchpam._progress import Stages
-from onebatchpam.algorithms.base import WeightedMedoidEstimator
-from onebatchpam.algorithms.result import Selection
-from onebatchpam.blocks import BlockScan, WholeBlock, fill_scanned
+from onebatchpam._draws import sample_by_weight
+from onebatchpam._parameters import Rule, Settings, check_integer, check_not_negative, integer
+from onebatchpam._run import Run
+from onebatchpam.algorithms.base import MedoidEstimator
+from onebatchpam.algorithms.result import Selection, advise_more_passes
+from onebatchpam.blocks import WholeBlock, compute_checked
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import Assignment, SwapResult, assign_all, random_medoids, search_from, starts_by_build
+from onebatchpam.search import Build, SwapOptions, SwapResult, assign_all, random_medoids, run_swaps, starts_by_build
 from onebatchpam.space import Space
 
 
-@dataclass(frozen=True)
-class _Best:
-    """The medoids that are best so far, as rows of the data, with the assignment that shows it."""
+def check_sample_size(size: Any, name: str) -> int | None:
+    """Return the `sample_size` parameter; None for "auto"."""
+    if isinstance(size, str) and size == "auto":
+        return None
+    if isinstance(size, str):
+        raise ValueError(f"{name}={size!r}: expected 'auto' or an integer")
+    return check_integer(size, name, at_least=1)
 
-    medoids: NDArray[np.int64]
-    assignment: Assignment
+
+def resolve_sample_size(size: int | None, n: int, k: int) -> int:
+    """Return the number of rows in a sample of n rows for k medoids."""
+    size = min(n, 80 + 4 * k if size is None else size)
+    if size < k:
+        raise ValueError(f"sample_size={size} is smaller than n_clusters={k}: expected at least one row per medoid")
+    return size
 
 
-class FasterCLARA(WeightedMedoidEstimator):
+class FasterCLARA(MedoidEstimator):
     """k-medoids of small samples, found by FasterPAM; those that suit all rows best are kept.
 
     Only rows of the sample can become medoids, and only they are looked at in the search: fast and small whatever n,
@@ -126,64 +133,39 @@ class FasterCLARA(WeightedMedoidEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        n_samplings = check_integer(self.n_samplings, "n_samplings", at_least=1)
-        size = resolve_sample_size(self.sample_size, space.n, k)
-        max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
-        tol = check_not_negative(self.tol, "tol")
+    _rules: ClassVar[dict[str, Rule]] = {
+        **MedoidEstimator._rules,
+        "n_samplings": integer(at_least=1),
+        "sample_size": check_sample_size,
+        "max_iter": integer(at_least=1),
+        "tol": check_not_negative,
+    }
 
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        size = resolve_sample_size(settings.sample_size, space.n, k)
+        options = SwapOptions(settings.max_iter, settings.tol, len(space.fixed))
         builds = starts_by_build("auto", size, space.n)
-        best: _Best | None = None
+        medoids, assignment = space.fixed, None
         searches: list[SwapResult] = []
-        for _ in range(1 if builds else n_samplings):  # BUILD would find the same again
-            sample = draw_sample(space, size, best, rng)
-            block = WholeBlock(sample_block(space, sample.indices, n_jobs, stages))
+        for _ in range(1 if builds else settings.n_samplings):  # BUILD would find the same medoids again
+            # The best medoids so far, at first the fixed ones, are in every sample.
+            sample = sample_by_weight(space.weights, size, run.rng, include=medoids)
+            distances = space.distances_to(sample.indices, sample.indices)
+            block = WholeBlock(compute_checked(distances, run.n_jobs, run.stages))
             fixed = np.searchsorted(sample.indices, space.fixed)
-            start = None if builds else random_medoids(size, k, rng, fixed)
-            search = search_from(
-                start, block, k, sample.weights, fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
-            )
+            start = Build(k, fixed) if builds else random_medoids(size, k, run.rng, fixed)
+            search = run_swaps(block, start, sample.weights, options, run)
             searches.append(search)
-            medoids = sample.indices[search.medoids]
-            assignment = assign_all(space, medoids, stages)
-            if best is None or assignment.inertia < best.assignment.inertia:
-                best = _Best(medoids, assignment)
+            candidates = sample.indices[search.medoids]
+            tried = assign_all(space, candidates, run.stages)
+            if assignment is None or tried.inertia < assignment.inertia:
+                medoids, assignment = candidates, tried
 
-        assert best is not None  # there is at least one sample
+        converged = all(search.converged for search in searches)
         return Selection(
-            best.medoids,
+            medoids,
             n_iter=sum(search.n_iter for search in searches),
             n_swaps=sum(search.n_swaps for search in searches),
-            advice=None if all(search.converged for search in searches) else _MORE_PASSES.format(max_iter),
-            assignment=best.assignment,
+            advice=advise_more_passes(settings.max_iter, converged, "the swap search in a sample"),
+            assignment=assignment,
         )
-
-
-_MORE_PASSES = (
-    "the swap search in a sample was stopped after max_iter={} passes while swaps still improved its loss; increase "
-    "max_iter"
-)
-
-
-def resolve_sample_size(size: Any, n: int, k: int) -> int:
-    """Return the number of rows in a sample."""
-    if isinstance(size, str):
-        if size != "auto":
-            raise ValueError(f"sample_size={size!r}: expected 'auto' or an integer")
-        return min(n, 80 + 4 * k)
-    size = min(n, check_integer(size, "sample_size", at_least=1))
-    if size < k:
-        raise ValueError(f"sample_size={size} is smaller than n_clusters={k}: expected at least one row per medoid")
-    return int(size)
-
-
-def draw_sample(space: Space, size: int, best: _Best | None, rng: np.random.RandomState) -> Batch:
-    """Draw rows without replacement, in order; the best medoids so far, or those that are fixed, are among them."""
-    return sample_by_weight(space.weights, size, rng, include=space.fixed if best is None else best.medoids)
-
-
-def sample_block(space: Space, sample: NDArray[np.int64], n_jobs: int, stages: Stages) -> NDArray[np.float32]:
-    """Return the dissimilarities of all pairs in a sample."""
-    block = np.empty((len(sample), len(sample)), np.float32)
-    fill_scanned(space.to_points(sample, sample), block, BlockScan(len(sample), n_jobs), stages)
-    return block

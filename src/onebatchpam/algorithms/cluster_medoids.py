@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state
 from onebatchpam._parameters import check_integer, resolve_n_jobs
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices
-from onebatchpam.metrics import Columns, MetricLike, each_tile, fill_all, only_column
+from onebatchpam.metrics import MetricLike, are_dissimilarities
+from onebatchpam.search import split_by_label
 from onebatchpam.space import Space, open_space
 
 # Points visited before the candidates are thinned out; each time four times as many.
@@ -107,7 +108,7 @@ def medoids_of(
     stages = Stages(check_integer(verbose, "verbose", at_least=0))
     rng = check_random_state(random_state)
     space = open_space(X, metric, metric_params, resolve_n_jobs(n_jobs))
-    names, clusters = split_by_label(check_labels(labels, space.n))
+    names, clusters = split_clusters(check_labels(labels, space.n))
     found = []
     with stages.stage("medoids", total=sum(map(len, clusters))) as bar:
         for cluster in clusters:
@@ -118,7 +119,7 @@ def medoids_of(
         indices=np.array([index for index, _ in found], dtype=np.int64),
         inertias=np.array([inertia for _, inertia in found], dtype=np.float64),
         sizes=np.array([len(cluster) for cluster in clusters], dtype=np.int64),
-        n_distances=space.n_distances,
+        n_distances=space.tally.n_distances,
     )
 
 
@@ -135,17 +136,16 @@ def check_labels(labels: ArrayLike, n: int) -> NDArray[Any]:
     return array
 
 
-def split_by_label(labels: NDArray[Any]) -> tuple[NDArray[Any], list[Indices]]:
+def split_clusters(labels: NDArray[Any]) -> tuple[NDArray[Any], list[Indices]]:
     """Return the labels that are clusters, and the rows of each in ascending order."""
     try:
-        names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        names, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise ValueError(f"labels cannot be put in order ({error}): expected integers or strings") from error
-    clusters = np.split(np.argsort(inverse, kind="stable"), np.cumsum(counts)[:-1])
     is_cluster = names >= 0 if names.dtype.kind == "i" else np.ones(len(names), dtype=bool)
     if not is_cluster.any():
         raise ValueError("all labels are negative, that is noise: expected at least one cluster")
-    return names[is_cluster], [rows for rows, kept in zip(clusters, is_cluster, strict=True) if kept]
+    return names[is_cluster], [rows for code, rows in split_by_label(codes) if is_cluster[code]]
 
 
 def find_medoid(space: Space, cluster: Indices, rng: np.random.RandomState) -> tuple[int, float]:
@@ -198,15 +198,16 @@ class Comparison:
 
 
 def compare(space: Space, candidates: Indices, points: Indices, best: int) -> Comparison:
-    """Compare the candidates with the points, and with one of their own number."""
+    """Compare the candidates with the points, and with the best of them."""
     own = candidates[best : best + 1]
-    of_best = only_row(space.to_points(points, own)).astype(np.float64)
+    of_best = space.distances_to(points, own).compute()[0].astype(np.float64)
     # In a metric space two candidates differ at no point by more than the distance between them.
-    ranges = 2 * only_column(space.to_points(own, candidates)).astype(np.float64)
+    ranges = 2 * space.distances_to(own, candidates).column().astype(np.float64)
     sums, means, squares = (np.empty(len(candidates)) for _ in range(3))
-    columns = space.to_points(points, candidates)
-    for rows, tile in each_tile(columns, columns.dtype):
-        check_tile(tile, candidates[rows], points)
+    distances = space.distances_to(points, candidates)
+    for rows, tile in distances.each_tile(distances.dtype):
+        if not are_dissimilarities(tile).all():
+            distances.refuse(rows, tile)
         sums[rows] = tile.sum(axis=1, dtype=np.float64)
         differences = tile - of_best
         means[rows] = differences.mean(axis=1)
@@ -214,19 +215,3 @@ def compare(space: Space, candidates: Indices, points: Indices, best: int) -> Co
         ranges[rows] = np.maximum(ranges[rows], differences.max(axis=1) - differences.min(axis=1))
     deviations = np.sqrt(np.maximum(0, squares - means**2))
     return Comparison(len(points), sums, means, deviations, ranges)
-
-
-def only_row(columns: Columns) -> NDArray[Any]:
-    """Return the dissimilarities of a single row to all points."""
-    return fill_all(columns, np.empty((1, columns.n_columns), columns.dtype), Stages(), "distances")[0]
-
-
-def check_tile(tile: NDArray[Any], candidates: Indices, points: Indices) -> None:
-    """Raise unless all entries are dissimilarities."""
-    valid = (tile >= 0) & (tile < np.inf)
-    if not valid.all():
-        i, j = np.unravel_index(np.argmin(valid), tile.shape)
-        raise ValueError(
-            f"the dissimilarity of rows {candidates[i]} and {points[j]} is {tile[i, j]}: expected finite values that "
-            "are not negative"
-        )

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onebatchpam._parameters import check_integer, check_not_negative
-from onebatchpam._progress import Stages
-from onebatchpam.algorithms.base import WeightedMedoidEstimator
-from onebatchpam.algorithms.result import Selection
+from onebatchpam._parameters import Rule, Settings, accept, check_flag, check_not_negative, integer
+from onebatchpam._run import Run
+from onebatchpam.algorithms.base import MedoidEstimator
+from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.blocks import WholeBlock, square_block
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import choose_start, search_from
+from onebatchpam.search import SwapOptions, check_init, choose_start, run_swaps
 from onebatchpam.space import Space
 
 
-class FasterPAM(WeightedMedoidEstimator):
+class FasterPAM(MedoidEstimator):
     """k-medoids by swaps, each of which is weighed on all rows.
 
     The best objective of the algorithms here, and the reference that the others are measured by. Choose it while the
@@ -120,13 +120,24 @@ class FasterPAM(WeightedMedoidEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
-        tol = check_not_negative(self.tol, "tol")
+    _rules: ClassVar[dict[str, Rule]] = {
+        **MedoidEstimator._rules,
+        "init": accept,
+        "max_iter": integer(at_least=1),
+        "tol": check_not_negative,
+        "warm_start": check_flag,
+    }
 
-        start = choose_start(self, space, k, space.n, rng, stages)
-        block = WholeBlock(square_block(space, n_jobs, stages))
-        search = search_from(
-            start, block, k, space.weights, space.fixed, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages
-        )
-        return Selection.of_search(search)
+    def _check_settings(self) -> Settings:
+        settings = super()._check_settings()
+        settings.init = check_init(self.init, settings.n_clusters)
+        return settings
+
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        last_medoids = self._last_medoids(settings.warm_start, space.n_given, k)
+        start = choose_start(settings.init, last_medoids, space, k, space.n, run)
+        block = WholeBlock(square_block(space, run.n_jobs, run.stages))
+        options = SwapOptions(settings.max_iter, settings.tol, len(space.fixed))
+        search = run_swaps(block, start, space.weights, options, run)
+        advice = advise_more_passes(search.n_iter, search.converged)
+        return Selection(search.medoids, search.n_iter, search.n_swaps, advice)

@@ -32,7 +32,7 @@ def check_labels_out(out: LabelsOut, name: str, n: int, k: int) -> None:
 
 
 def check_new_file(path: Path, name: str) -> None:
-    """Raise unless a file can be made there. What is there stays: the data, or the labels of another fit."""
+    """Raise unless a new file can be made there: an existing file may be the data, or labels of another fit."""
     if path.suffix != ".npy":
         raise ValueError(f"{name} is the path {str(path)!r}: expected one that ends in .npy")
     if path.exists():
@@ -42,8 +42,8 @@ def check_new_file(path: Path, name: str) -> None:
 
 
 @contextmanager
-def opened_labels(out: LabelsOut, n: int) -> Iterator[NDArray[Any]]:
-    """Give room for n labels. A file is made now, and if what follows fails removed again."""
+def open_labels(out: LabelsOut, n: int) -> Iterator[NDArray[Any]]:
+    """Give an array for n labels. A file is made at once, and removed again if the work that follows fails."""
     if out is None:
         yield np.empty(n, np.int32)
     elif isinstance(out, np.ndarray):

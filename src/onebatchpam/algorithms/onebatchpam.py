@@ -1,33 +1,67 @@
-"""OneBatchPAM: the stages in their order. What a stage does stands in the file of its name."""
+"""OneBatchPAM: the stages in their order. Each stage is a file of the room that its name says."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._memory import resolve_memory_limit
-from onebatchpam._parameters import check_choice, check_integer, check_not_negative
-from onebatchpam._progress import Stages
-from onebatchpam.algorithms.base import WeightedMedoidEstimator
-from onebatchpam.algorithms.result import Selection, best_of
-from onebatchpam.batch import VARIANTS, resolve_batch_size, sample_block, weigh
+from onebatchpam._parameters import Rule, Settings, accept, check_flag, check_not_negative, integer, one_of
+from onebatchpam._run import Run
+from onebatchpam._tiles import Indices
+from onebatchpam.algorithms.base import MedoidEstimator
+from onebatchpam.algorithms.population import InMemory
+from onebatchpam.algorithms.result import Selection, advise_more_passes
+from onebatchpam.batch import VARIANTS, Drawable, check_batch_size, draw_batch, resolve_batch_size
+from onebatchpam.blocks import Block
 from onebatchpam.metrics import MetricLike
 from onebatchpam.search import (
     PROGRESS_OF_PASS,
+    Refinable,
+    Refined,
     Refinement,
+    Start,
+    SwapOptions,
+    SwapResult,
+    check_init,
     check_n_init,
+    check_rounds,
     choose_start,
-    initial_medoids,
-    resolve_rounds,
-    search_from,
+    draw_medoids,
 )
 from onebatchpam.space import Space
 
 
-class OneBatchPAM(WeightedMedoidEstimator):
+class Population(Drawable, Refinable, Protocol):
+    """All rows that have a weight, in memory or in partitions: see `population.py`."""
+
+    def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult: ...
+
+
+@dataclass(frozen=True)
+class BatchSelection(Selection):
+    """What OneBatchPAM found, with its own fitted attributes."""
+
+    batch_indices: Indices | None = None
+    batch_weights: NDArray[np.float64] | None = None
+    batch_inertia: float = 0.0
+    n_refine_rounds: int = 0
+    block_storage: str = ""
+
+    def refined(self, refined: Refined) -> BatchSelection:
+        """Return the same with the medoids that refinement reached."""
+        return replace(
+            self,
+            medoids=refined.medoids,
+            n_swaps=self.n_swaps + refined.n_swaps,
+            n_refine_rounds=self.n_refine_rounds + refined.n_rounds,
+        )
+
+
+class OneBatchPAM(MedoidEstimator):
     """k-medoids by swaps whose gain is estimated on one batch of reference points.
 
     All n rows are candidates for a medoid, but their dissimilarities are computed to m batch points only: n m
@@ -193,51 +227,58 @@ class OneBatchPAM(WeightedMedoidEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        variant = check_choice(self.variant, "variant", VARIANTS)
-        max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
-        tol = check_not_negative(self.tol, "tol")
-        m = resolve_batch_size(self.batch_size, space.n, k)
-        rounds = resolve_rounds(self.refine)
-        n_init = check_n_init(self.n_init, self.init)
-        memory_limit = resolve_memory_limit(self.memory_limit)
+    _rules: ClassVar[dict[str, Rule]] = {
+        **MedoidEstimator._rules,
+        "batch_size": check_batch_size,
+        "variant": one_of(*VARIANTS),
+        "refine": check_rounds,
+        "init": accept,
+        "n_init": accept,
+        "max_iter": integer(at_least=1),
+        "tol": check_not_negative,
+        "memory_limit": resolve_memory_limit,
+        "warm_start": check_flag,
+    }
 
-        start = choose_start(self, space, k, m, rng, stages)
-        batch, block, scan = sample_block(space, m, variant, k, memory_limit, rng, n_jobs, stages)
-        weights = weigh(space, block, batch, variant, scan)
-        refinement = Refinement(space, block, weights, memory_limit, rng, n_jobs)
-        refine = partial(refinement.refine, rounds=rounds, max_iter=max_iter, tol=tol, stages=stages)
-        is_refined = rounds > 0 and block.m < space.n
+    def _check_settings(self) -> Settings:
+        settings = super()._check_settings()
+        settings.init = check_init(self.init, settings.n_clusters)
+        settings.n_init = check_n_init(self.n_init, self.init)
+        return settings
 
-        def descend(start: NDArray[np.int64] | None) -> Selection:
-            search = search_from(
-                start,
-                block,
-                k,
-                weights,
-                space.fixed,
-                max_iter=max_iter,
-                tol=tol,
-                n_jobs=n_jobs,
-                stages=stages,
-                least_progress=PROGRESS_OF_PASS if is_refined else 0.0,
-            )
-            selection = Selection.of_search(
-                search,
-                batch_indices=space.numbers(batch.indices),
-                batch_weights=weights,
-                batch_inertia=search.loss,
-                n_refine_rounds=0,
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        m = resolve_batch_size(settings.batch_size, space.n, k)
+        last_medoids = self._last_medoids(settings.warm_start, space.n_given, k)
+        start = choose_start(settings.init, last_medoids, space, k, m, run)
+        population = InMemory(space, k, settings.memory_limit, run)
+        return self._search(population, start, m, settings, run)
+
+    def _search(self, population: Population, start: Start, m: int, settings: Settings, run: Run) -> BatchSelection:
+        """Draw a batch of m points, search from each start, refine, and combine what the starts found."""
+        batch, block = draw_batch(population, m, settings.variant)
+        is_refined = settings.refine > 0 and block.m < population.n
+        least_progress = PROGRESS_OF_PASS if is_refined else 0.0
+        options = SwapOptions(settings.max_iter, settings.tol, len(population.space.fixed), least_progress)
+        refinement = Refinement(population, block, batch.weights, options, settings.refine, settings.memory_limit, run)
+        selections = []
+        for number in range(settings.n_init):
+            if number > 0:
+                start = draw_medoids(settings.init, population.space, settings.n_clusters, run)
+            found = population.search(block, start, batch.weights, options)
+            selection = BatchSelection(
+                found.medoids,
+                found.n_iter,
+                found.n_swaps,
+                advise_more_passes(found.n_iter, found.converged),
+                batch_indices=population.space.given_indices(batch.indices),
+                batch_weights=batch.weights,
+                batch_inertia=found.loss,
                 block_storage=block.storage,
             )
-            return selection.refined(refine(search.medoids))
-
-        selections = [descend(start)]
-        for _ in range(n_init - 1):
-            selections.append(descend(initial_medoids(self.init, space, k, rng, stages)))
-        best = best_of(selections, space, stages)
-        if n_init == 1:
-            return best
-        # What other starts have found is among the best candidates there are.
-        others = np.unique(np.concatenate([each.medoids for each in selections]))
-        return best.refined(refine(best.medoids, candidates=others))
+            selections.append(selection.refined(refinement.refine(found.medoids)))
+        if len(selections) == 1:
+            return selections[0]
+        # The medoids that the other starts have found are among the best candidates there are.
+        best = min(selections, key=lambda selection: population.objective(selection.medoids))
+        candidates = np.unique(np.concatenate([selection.medoids for selection in selections]))
+        return best.refined(refinement.refine(best.medoids, candidates))

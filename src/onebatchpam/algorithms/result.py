@@ -3,88 +3,74 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from onebatchpam._progress import Stages
-from onebatchpam.search import Assignment, Refined, SwapResult, assign_all
-from onebatchpam.space import Space
+from onebatchpam._tiles import Indices
+from onebatchpam.search import Assignment
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The medoids that an algorithm chose, and how it came to them."""
+    """The medoids that an algorithm chose, and how it came to them.
 
-    medoids: NDArray[np.int64]
+    An algorithm with fitted attributes of its own has a subclass: each field that it adds becomes an attribute.
+    """
+
+    medoids: Indices
     n_iter: int = 0
     n_swaps: int = 0
-    advice: str | None = None  # what to do if the algorithm was stopped before its end
-    attributes: dict[str, Any] = field(default_factory=dict)  # fitted attributes that only this algorithm has
+    advice: str | None = None  # what to do, if the algorithm was stopped before its end
     assignment: Assignment | None = None  # of all rows, if the algorithm has made it
 
-    @classmethod
-    def of_search(cls, search: SwapResult, **attributes: Any) -> Selection:
-        """Return the outcome of a swap search."""
-        advice = None if search.converged else _MORE_PASSES.format(search.n_iter)
-        return cls(search.medoids, search.n_iter, search.n_swaps, advice, attributes)
-
-    def improved(self, medoids: NDArray[np.int64], n_swaps: int) -> Selection:
-        """Return the same with other medoids, reached by that many more swaps."""
-        return replace(self, medoids=medoids, n_swaps=self.n_swaps + n_swaps)
-
-    def refined(self, refined: Refined) -> Selection:
-        """Return the same after refinement, of which there may have been some before."""
-        n_rounds = self.attributes["n_refine_rounds"] + refined.n_rounds
-        better = self.improved(refined.medoids, refined.n_swaps)
-        return replace(better, attributes={**self.attributes, "n_refine_rounds": n_rounds})
-
-
-def best_of(selections: list[Selection], space: Space, stages: Stages) -> Selection:
-    """Return the selection with the smallest objective over all rows, the first of equal ones."""
-    if len(selections) == 1:
-        return selections[0]
-    return min(selections, key=lambda each: assign_all(space, each.medoids, stages).inertia)
-
-
-_MORE_PASSES = (
-    "the swap search was stopped after max_iter={} passes while swaps still improved the loss; increase max_iter"
-)
+    def own_attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes that only this algorithm has."""
+        shared = {field.name for field in fields(Selection)}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in shared}
 
 
 @dataclass(frozen=True)
 class Clustering:
     """A finished fit: each field becomes the fitted attribute of the same name with an underscore."""
 
-    medoid_indices: NDArray[np.int64]
+    medoid_indices: Indices
     cluster_centers: Any
-    labels: NDArray[Any]
+    labels: Any
     inertia: float
     n_iter: int
     n_swaps: int
     n_distances: int
     fit_seconds: dict[str, float]
-    attributes: dict[str, Any]
 
-    def publish(self, estimator: object) -> None:
-        """Set the fitted attributes, all of them or none."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        for name, value in {**found.pop("attributes"), **found}.items():
+    def publish(self, estimator: object, own_attributes: dict[str, Any]) -> None:
+        """Set the fitted attributes of an estimator, its own ones included."""
+        shared = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, value in {**own_attributes, **shared}.items():
             setattr(estimator, f"{name}_", value)
 
 
-def warn_if_imperfect(selection: Selection, n_found: int) -> None:
-    """Say what a user would not see from the medoids alone: that the search was stopped, or found fewer clusters."""
-    if selection.advice is not None:
-        warnings.warn(selection.advice, ConvergenceWarning, stacklevel=3)
-    k = len(selection.medoids)
-    if n_found < k:
+def advise_more_passes(max_iter: int, converged: bool, where: str = "the swap search") -> str | None:
+    """Return the advice for a search that was stopped, None for one that came to its end."""
+    if converged:
+        return None
+    return (
+        f"{where} was stopped after max_iter={max_iter} passes while swaps still improved the loss; increase max_iter"
+    )
+
+
+def warn_if_imperfect(advice: str | None, k: int, sizes: NDArray[np.int64]) -> None:
+    """Warn of what medoids alone do not show: that the search was stopped, or that clusters are empty."""
+    if advice is not None:
+        warnings.warn(advice, ConvergenceWarning, stacklevel=3)
+    n_clusters = int(np.count_nonzero(sizes))
+    if n_clusters < k:
         warnings.warn(
-            f"found {n_found} distinct clusters instead of n_clusters={k}: there are fewer distinct rows, or a medoid "
-            "is nearer to another one than to itself",
+            f"found {n_clusters} distinct clusters instead of n_clusters={k}: there are fewer distinct rows, or a "
+            "medoid is nearer to another one than to itself",
             ConvergenceWarning,
             stacklevel=3,
         )

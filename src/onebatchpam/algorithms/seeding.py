@@ -1,25 +1,35 @@
-"""Estimators whose medoids are drawn, without a search or with a short one. How they are drawn stands in `_init.py`."""
+"""Estimators whose medoids are drawn, without a search or with a short one; `search/first_medoids.py` draws them.
+
+With weights, a row is drawn as often as if it came as many times. That holds on average, not draw by draw.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from onebatchpam._parameters import check_integer, check_not_negative
-from onebatchpam._progress import Stages
+from onebatchpam._parameters import Rule, Settings, check_not_negative, integer
+from onebatchpam._run import Run
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import CHAIN_LENGTH, N_PROPOSALS, kmc2, kmeans_plus_plus, ls_kmeans_plus_plus
+from onebatchpam.search import (
+    CHAIN_LENGTH,
+    N_PROPOSALS,
+    draw_by_weight,
+    kmc2,
+    kmeans_plus_plus,
+    ls_kmeans_plus_plus,
+)
 from onebatchpam.space import Space
 
 
 class RandomMedoids(MedoidEstimator):
-    """k rows drawn at random, each set equally likely.
+    """k rows drawn at random by their weights; without weights each set of rows is equally likely.
 
-    The floor that every other method must beat. It computes no dissimilarity but the n k of the assignment. As the
-    start of a search it is ``init="random"``, which draws other rows for the same seed.
+    The floor that every other method must beat. It computes no dissimilarity but the n k of the assignment. The rows
+    are those with which ``init="random"`` starts a search for the same `random_state`.
 
     Parameters
     ----------
@@ -47,7 +57,7 @@ class RandomMedoids(MedoidEstimator):
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
@@ -87,11 +97,8 @@ class RandomMedoids(MedoidEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        # Not `random_medoids`, the draw of init="random": scikit-learn checks that a clusterer finds some blobs with
-        # the seed 0. Six of seven random draws do; that one does not.
-        order = np.argsort(rng.random_sample(space.n), kind="stable")
-        return Selection(np.concatenate([space.fixed, order[~np.isin(order, space.fixed)]])[:k])
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        return Selection(draw_by_weight(space, k, run.rng))
 
 
 class KMeansPlusPlus(MedoidEstimator):
@@ -131,7 +138,7 @@ class KMeansPlusPlus(MedoidEstimator):
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
@@ -178,9 +185,10 @@ class KMeansPlusPlus(MedoidEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        power = check_not_negative(self.power, "power")
-        return Selection(kmeans_plus_plus(space, k, rng, stages, power=power))
+    _rules: ClassVar[dict[str, Rule]] = {**MedoidEstimator._rules, "power": check_not_negative}
+
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        return Selection(kmeans_plus_plus(space, k, run, power=settings.power))
 
 
 class LSKMeansPlusPlus(MedoidEstimator):
@@ -225,7 +233,7 @@ class LSKMeansPlusPlus(MedoidEstimator):
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Proposals made; fewer than `n_swaps` if the objective has become 0.
     n_swaps_ : int
@@ -274,10 +282,15 @@ class LSKMeansPlusPlus(MedoidEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        n_proposals = check_integer(self.n_swaps, "n_swaps", at_least=0)
-        power = check_not_negative(self.power, "power")
-        return Selection(*ls_kmeans_plus_plus(space, k, rng, stages, n_proposals=n_proposals, power=power))
+    _rules: ClassVar[dict[str, Rule]] = {
+        **MedoidEstimator._rules,
+        "n_swaps": integer(at_least=0),
+        "power": check_not_negative,
+    }
+
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        found = ls_kmeans_plus_plus(space, k, run, n_proposals=settings.n_swaps, power=settings.power)
+        return Selection(*found)
 
 
 class KMC2(MedoidEstimator):
@@ -321,7 +334,7 @@ class KMC2(MedoidEstimator):
     labels_ : ndarray of shape (n,)
         Cluster of every row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
@@ -370,7 +383,11 @@ class KMC2(MedoidEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _select(self, space: Space, k: int, rng: np.random.RandomState, n_jobs: int, stages: Stages) -> Selection:
-        chain_length = check_integer(self.chain_length, "chain_length", at_least=1)
-        power = check_not_negative(self.power, "power")
-        return Selection(kmc2(space, k, rng, stages, chain_length=chain_length, power=power))
+    _rules: ClassVar[dict[str, Rule]] = {
+        **MedoidEstimator._rules,
+        "chain_length": integer(at_least=1),
+        "power": check_not_negative,
+    }
+
+    def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
+        return Selection(kmc2(space, k, run, chain_length=settings.chain_length, power=settings.power))

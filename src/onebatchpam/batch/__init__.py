@@ -6,19 +6,18 @@ progressive batch draws its next points by the distances to those before; `weigh
 In: a `Space`. Out: a `Batch` (row indices and weights), and the `Block` of all rows x batch points.
 """
 
-from onebatchpam.batch.rounds import sample_block
-from onebatchpam.batch.sampling import VARIANTS, batch_size, required_batch_size, resolve_batch_size, round_sizes
-from onebatchpam.batch.weights import DEBIASED, NEAREST_NEIGHBOUR_WEIGHTED, debiased_distances, weigh
+from onebatchpam.batch.rounds import VARIANTS, Drawable, draw_batch
+from onebatchpam.batch.sampling import MemoryScan, draw_coreset
+from onebatchpam.batch.size import batch_size, check_batch_size, required_batch_size, resolve_batch_size
 
 __all__ = [
-    "DEBIASED",
-    "NEAREST_NEIGHBOUR_WEIGHTED",
     "VARIANTS",
+    "Drawable",
+    "MemoryScan",
     "batch_size",
-    "debiased_distances",
+    "check_batch_size",
+    "draw_batch",
+    "draw_coreset",
     "required_batch_size",
     "resolve_batch_size",
-    "round_sizes",
-    "sample_block",
-    "weigh",
 ]

@@ -1,50 +1,87 @@
-"""The batch is drawn and the columns of its block are filled: in one round, or several if it is progressive."""
+"""Drawing the batch: in one round, or in several if it is progressive; then weighing and debiasing its points.
+
+The rows may be in memory or in partitions: a population that is `Drawable` draws some of them, and its `Scan` compares
+all rows with these.
+"""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam._draws import Batch
-from onebatchpam._progress import Stages
-from onebatchpam.batch.sampling import extend_batch, round_sizes, sample_batch
-from onebatchpam.blocks import Block, BlockScan, WholeBlock, fill_scanned, open_block
+from onebatchpam._tiles import Indices
+from onebatchpam.batch.weights import DEBIASED, WEIGHTED_BY_NEAREST, debiased_distances
+from onebatchpam.blocks import Block
 from onebatchpam.space import Space
 
+VARIANTS = ("progressive", "nniw", "debias", "unif", "lwcs")
+# Half of a progressive batch is drawn uniformly, the other half in this many rounds.
+PROGRESSIVE_ROUNDS = 4
 
-def sample_block(
-    space: Space,
-    m: int,
-    variant: str,
-    k: int,
-    memory_limit: int,
-    rng: np.random.RandomState,
-    n_jobs: int,
-    stages: Stages,
-) -> tuple[Batch, Block, BlockScan]:
-    """Draw m batch points; return them with the dissimilarities of all rows to them, each computed once.
 
-    Where they do not fit in memory they are looked at only, and computed again for the search of k medoids.
-    """
-    first, *others = round_sizes(variant, m, space.n)
-    batch = sample_batch(space, first, variant, rng, stages)
-    shape = space.n, len(batch.indices) + sum(others)
-    entries = np.empty(shape, np.float32) if 4 * shape[0] * shape[1] <= memory_limit else None
-    scan = BlockScan(space.n, n_jobs)
-    scan_columns(space, batch, 0, entries, scan, stages)
+class Scan(Protocol):
+    """All rows compared with the batch points so far."""
+
+    @property
+    def largest(self) -> float: ...
+    def add(self, points: Indices) -> None: ...
+    def draw_far(self, size: int) -> Indices: ...
+    def weights_of_nearest(self) -> NDArray[np.float64]: ...
+    def block(self) -> Block: ...
+
+
+class Drawable(Protocol):
+    """All rows of a data set that have a weight. The indices of rows are those of `space`, the rows at hand."""
+
+    n: int
+    total_weight: float
+
+    @property
+    def space(self) -> Space: ...
+    def draw(self, size: int) -> Batch: ...
+    def draw_coreset(self, size: int) -> Batch: ...
+    def scan(self, m: int) -> Scan: ...
+    def weights_of(self, indices: Indices) -> NDArray[np.float64]: ...
+
+
+def draw_batch(population: Drawable, m: int, variant: str) -> tuple[Batch, Block]:
+    """Return m batch points with their weights under this variant, and the block of rows at hand x batch points."""
+    first, *others = round_sizes(variant, m, population.n)
+    is_coreset = variant == "lwcs" and m < population.n
+    batch = population.draw_coreset(first) if is_coreset else population.draw(first)
+    points, scan = batch.indices, population.scan(len(batch.indices) + sum(others))
+    scan.add(points)
     for size in others:
-        n_seen = len(batch.indices)
-        batch = extend_batch(batch, size, scan.distances, space.weights, rng)
-        scan_columns(space, batch, n_seen, entries, scan, stages)
-    if entries is not None:
-        return batch, WholeBlock(entries), scan
-    return batch, open_block(space.to_points, batch.indices, None, k, memory_limit), scan
+        drawn = scan.draw_far(size)
+        if len(drawn) == 0:
+            break  # every other row is a duplicate of a batch point
+        scan.add(drawn)
+        points = np.concatenate([points, drawn])
+    if len(points) == population.n:  # a batch of all rows estimates nothing, so there is nothing to correct
+        return batch, scan.block()
+    block = scan.block()
+    if variant in DEBIASED:
+        debias(population, block, points, scan.largest)
+    if variant in WEIGHTED_BY_NEAREST:
+        return Batch(points, scan.weights_of_nearest() * (len(points) / population.n)), block
+    return batch, block
 
 
-def scan_columns(
-    space: Space, batch: Batch, n_seen: int, entries: NDArray[np.float32] | None, scan: BlockScan, stages: Stages
-) -> None:
-    """Compute the columns of the batch points that are new, and keep them if there is room for them."""
-    new = batch.indices[n_seen:]
-    out = None if entries is None else entries[:, n_seen : len(batch.indices)]
-    fill_scanned(space.to_points(new), out, scan, stages, n_seen)
+def round_sizes(variant: str, m: int, n: int) -> list[int]:
+    """Return how many batch points to draw in each round: all of them at once unless the batch is progressive."""
+    if variant != "progressive" or m == n:
+        return [m]
+    first = m - m // 2
+    cuts = first + np.arange(PROGRESSIVE_ROUNDS + 1) * (m - first) // PROGRESSIVE_ROUNDS
+    return [first, *(size for size in np.diff(cuts).tolist() if size)]
+
+
+def debias(population: Drawable, block: Block, points: Indices, largest: float) -> None:
+    """Put every batch point far from itself in the block; a fixed medoid stays, because it competes with nobody."""
+    weights = population.weights_of(points)
+    own_distances = debiased_distances(weights, population.total_weight, population.n, largest)
+    moved = np.flatnonzero(~np.isin(points, population.space.fixed))
+    block.replace(points[moved], moved, own_distances[moved].astype(np.float32))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core, _tiles
-from onebatchpam._tiles import Indices, Room, tile_bounds
+from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 
 # Where the entries are there already: a sweep of this many tiles takes a fraction of a second still.
 TILES_PER_SWEEP = 16
@@ -100,7 +100,7 @@ class _PartOfWholeBlock(Block):
     def __init__(self, block: WholeBlock, candidates: Indices) -> None:
         super().__init__(len(candidates), block.m)
         self._block, self._candidates = block, candidates
-        self._room = Room(block.m)
+        self._buffer = TileBuffer(block.m)
 
     def rows(self, candidates: Indices) -> Entries:
         return self._block.rows(self._candidates[candidates])
@@ -113,5 +113,5 @@ class _PartOfWholeBlock(Block):
 
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
         for rows in tile_bounds(self.n, _tiles.TILE_ENTRIES // self.m):
-            tile = self._room.of(rows)  # by "clip" it is written to directly; all candidates are rows
+            tile = self._buffer.for_rows(rows)  # by "clip" it is written to directly; all candidates are rows
             yield rows, np.take(self._block.entries, self._candidates[rows], axis=0, out=tile, mode="clip")

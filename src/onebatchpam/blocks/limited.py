@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core
-from onebatchpam._progress import Stages
-from onebatchpam._tiles import Indices, Room
+from onebatchpam._tiles import Indices, TileBuffer
 from onebatchpam.blocks.block import Block, Entries, WholeBlock
-from onebatchpam.metrics import Columns, fill_all
+from onebatchpam.space import Distances
 
 # A reduced block keeps what is nearer than the medoid of this rank, if there is room: the more, the less has to be
 # computed again. With fewer than two it would have to be computed anew after every swap.
@@ -22,7 +21,7 @@ LEAST_RANK, LARGEST_RANK = 2, 6
 MOST_OUTGROWN = 0.2  # of the columns of a tile; beyond, it is reduced anew
 
 # Returns d(candidate, point) for these points and candidates, which are all rows of the data when None.
-Compare = Callable[[Indices, Indices | None], Columns]
+Compare = Callable[[Indices, Indices | None], Distances]
 
 
 class RecomputedBlock(Block):
@@ -34,17 +33,17 @@ class RecomputedBlock(Block):
         self, compare: Compare, points: Indices, candidates: Indices | None, k: int, memory_limit: int
     ) -> None:
         self._compare, self._points, self._candidates = compare, points, candidates
-        self._columns = compare(points, candidates)
-        self.is_cheap = self._columns.is_cheap
+        self._distances = compare(points, candidates)
+        self.is_cheap = self._distances.is_cheap
         self._k, self._memory_limit = k, memory_limit
         self._replaced = _Replaced.none()
-        super().__init__(self._columns.n_rows, self._columns.n_columns)
-        self._room = Room(self.m)
+        super().__init__(self._distances.n_rows, self._distances.n_columns)
+        self._buffer = TileBuffer(self.m)
 
     def rows(self, candidates: Indices) -> Entries:
         indices = self._numbers(candidates)
         out = np.empty((len(indices), self.m), np.float32)
-        fill_all(self._compare(self._points, indices), out, Stages(), "distances")
+        self._compare(self._points, indices).compute(out)
         self._replaced.apply(indices, out)
         return out
 
@@ -60,11 +59,11 @@ class RecomputedBlock(Block):
         self._replaced = _Replaced.of(self._numbers(rows), columns, values)
 
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
-        for rows in self._columns.tiles():
+        for rows in self._distances.tiles():
             yield rows, self._compute(rows)
 
     def sweep(self, search: _core.SwapSearch, n_jobs: int) -> Iterator[int]:
-        for rows in self._columns.tiles():
+        for rows in self._distances.tiles():
             self._sweep_tile(rows, search, n_jobs)
             yield rows.stop - rows.start
             if search.converged:
@@ -76,17 +75,17 @@ class RecomputedBlock(Block):
 
     def _evaluate(self, rows: slice, search: _core.SwapSearch, n_jobs: int) -> tuple[Entries, NDArray[np.float64]]:
         """Compute a tile, and what the best swap of each of its candidates would gain."""
-        tile = self._room.of(rows)
+        tile = self._buffer.for_rows(rows)
         gains, slots = np.empty(len(tile)), np.empty(len(tile), dtype=np.int32)
-        self._columns.fill_viewed(rows, tile, _core.SwapEvaluator(search, gains, slots, n_jobs))
+        self._distances.fill(rows, tile, _core.SwapEvaluator(search, gains, slots, n_jobs))
         for place in self._replace_entries(rows, tile):
             here = slice(place, place + 1)
             _core.SwapEvaluator(search, gains[here], slots[here], 1).see(tile[here])
         return tile, gains
 
     def _compute(self, rows: slice) -> Entries:
-        tile = self._room.of(rows)
-        self._columns.fill(rows, tile)
+        tile = self._buffer.for_rows(rows)
+        self._distances.fill(rows, tile)
         self._replace_entries(rows, tile)
         return tile
 
@@ -114,7 +113,7 @@ class ReducedBlock(RecomputedBlock):
         self._thresholds = _Thresholds()
 
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
-        for rows in self._columns.tiles():
+        for rows in self._distances.tiles():
             kept = None if search is None else self._usable(rows, search)
             if kept is not None and search is not None:
                 yield rows, self._expand(rows, kept, search, n_jobs)[0]
@@ -156,7 +155,7 @@ class ReducedBlock(RecomputedBlock):
         self, rows: slice, kept: _ReducedTile, search: _core.SwapSearch, n_jobs: int
     ) -> tuple[Entries, Entries]:
         """Return a tile for this search, and the thresholds below which its entries are right."""
-        tile = kept.expand(self._room.of(rows), n_jobs)
+        tile = kept.expand(self._buffer.for_rows(rows), n_jobs)
         outgrown = np.flatnonzero(search.second_distances > kept.thresholds)
         self._compute_columns(rows, outgrown, tile)
         thresholds = kept.thresholds.copy()
@@ -259,7 +258,7 @@ class _Replaced:
     """Entries that are not what is computed: one in each of some rows of the space, which are in order."""
 
     def __init__(self, rows: Indices, columns: Indices, values: Entries) -> None:
-        self._rows, self._columns, self._values = rows, columns, values
+        self._rows, self._distances, self._values = rows, columns, values
 
     @classmethod
     def none(cls) -> _Replaced:
@@ -276,5 +275,5 @@ class _Replaced:
             return self._rows
         places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
         found = np.flatnonzero(self._rows[places] == rows)
-        tile[found, self._columns[places[found]]] = self._values[places[found]]
+        tile[found, self._distances[places[found]]] = self._values[places[found]]
         return found

@@ -8,86 +8,106 @@ from numpy.typing import NDArray
 from onebatchpam import _core, _tiles
 from onebatchpam._memory import available_bytes
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Room, tile_bounds
-from onebatchpam.metrics import Columns, raise_for_bad_entry
-from onebatchpam.space import MatrixSpace, Space
+from onebatchpam._tiles import TileBuffer, tile_bounds
+from onebatchpam.metrics import PairError, raise_for_bad_entry
+from onebatchpam.space import Distances, Space
 
 
 class BlockScan:
-    """What sampling and weights need to know of the block, gathered tile by tile while it is computed."""
+    """The nearest batch point of every row, gathered tile by tile while the block is computed."""
 
     def __init__(self, n_rows: int, n_jobs: int) -> None:
-        self.nearest = np.zeros(n_rows, dtype=np.int32)  # the batch point nearest to each row ...
-        self.distances = np.full(n_rows, np.inf, dtype=np.float32)  # ... and the distance to it
-        self.largest = 0.0
+        self.nearest = np.zeros(n_rows, dtype=np.int32)
+        self.distances = np.full(n_rows, np.inf, dtype=np.float32)  # to the nearest batch point
+        self.largest = 0.0  # of all dissimilarities
         self._n_jobs = n_jobs
 
-    def fill(self, columns: Columns, rows: slice, tile: NDArray[np.float32], first_column: int) -> None:
-        """Compute a tile of some columns of the block, which begin with this one, and take it in."""
-        found = TileScan(len(tile), self._n_jobs)
-        columns.fill_viewed(rows, tile, found.viewer)
-        self._take_in(found, tile, rows.start, first_column)
+    def fill(self, distances: Distances, rows: slice, tile: NDArray[np.float32], first_column: int = 0) -> None:
+        """Compute a tile of columns that are in the block from `first_column` on, check it and take it in."""
+        self._take_in(fill_checked(distances, rows, tile, self._n_jobs), rows, first_column)
 
-    def see(self, tile: NDArray[np.float32], first_row: int, first_column: int = 0) -> None:
-        """Take in some rows and columns of the block."""
-        found = TileScan(len(tile), self._n_jobs)
-        found.viewer.see(tile)
-        self._take_in(found, tile, first_row, first_column)
+    def see(self, tile: NDArray[np.float32], rows: slice) -> None:
+        """Check rows of a block that somebody else has computed, and take them in."""
+        scan = TileScan(len(tile), self._n_jobs)
+        scan.viewer.see(tile)
+        if not scan.viewer.valid:
+            refuse_entry(tile, rows)
+        self._take_in(scan, rows, 0)
 
-    def _take_in(self, found: TileScan, tile: NDArray[np.float32], first_row: int, first_column: int) -> None:
-        """Raise unless all entries are dissimilarities; of equally near batch points the one that came first counts."""
-        found.check(tile, first_row, first_column)
-        self.largest = max(self.largest, found.viewer.largest)
-        nearer = np.flatnonzero(found.distances < self.distances[first_row : first_row + len(tile)])
-        self.nearest[first_row + nearer] = found.nearest[nearer] + first_column
-        self.distances[first_row + nearer] = found.distances[nearer]
+    def _take_in(self, scan: TileScan, rows: slice, first_column: int) -> None:
+        """Note the columns that are nearer than those before; of equally near ones the first counts."""
+        self.largest = max(self.largest, scan.viewer.largest)
+        nearer = np.flatnonzero(scan.distances < self.distances[rows])
+        self.nearest[rows.start + nearer] = scan.nearest[nearer] + first_column
+        self.distances[rows.start + nearer] = scan.distances[nearer]
 
 
 class TileScan:
-    """The nearest column of each row of a tile, once its viewer has seen that."""
+    """The nearest column of each row of a tile, once the viewer has seen the tile."""
 
     def __init__(self, n_rows: int, n_jobs: int) -> None:
         self.nearest, self.distances = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float32)
         self.viewer = _core.RowScanner(self.nearest, self.distances, n_jobs)
 
-    def check(self, tile: NDArray[np.float32], first_row: int, first_column: int) -> None:
-        """Raise unless all entries are dissimilarities."""
-        if not self.viewer.valid:
-            raise_for_bad_entry(tile, first_row, first_column)
+
+def fill_checked(distances: Distances, rows: slice, tile: NDArray[np.float32], n_jobs: int) -> TileScan:
+    """Compute a tile, raise unless all of its entries are dissimilarities, and return what was seen of it."""
+    scan = TileScan(len(tile), n_jobs)
+    distances.fill(rows, tile, scan.viewer)
+    if not scan.viewer.valid:
+        distances.refuse(rows, tile)
+    return scan
 
 
-def fill_scanned(
-    columns: Columns, out: NDArray[np.float32] | None, scan: BlockScan, stages: Stages, first_column: int = 0
-) -> None:
-    """Compute some columns of the block, which begin with this one; without `out` they are looked at only."""
-    room = Room(columns.n_columns)
-    with stages.stage("distances", total=columns.n_rows) as bar:
-        for rows in columns.tiles():
-            scan.fill(columns, rows, room.of(rows) if out is None else out[rows], first_column)
+def refuse_entry(tile: NDArray[np.float32], rows: slice) -> None:
+    """Raise for the first entry that is not a dissimilarity, in a block whose points have no names; there is one."""
+    try:
+        raise_for_bad_entry(tile)
+    except PairError as error:
+        place = f"row {rows.start + error.row}, column {error.column} of the block"
+        raise ValueError(f"the dissimilarity in {place} {error.problem}") from None
+
+
+def check_block(entries: NDArray[np.float32], n_jobs: int, stages: Stages | None = None) -> None:
+    """Raise unless all entries of a block in memory are dissimilarities."""
+    scan = BlockScan(len(entries), n_jobs)
+    with (Stages() if stages is None else stages).stage("distances", total=len(entries)) as bar:
+        for rows in tile_bounds(len(entries), _tiles.TILE_ENTRIES // entries.shape[1]):
+            scan.see(entries[rows], rows)
             bar.update(rows.stop - rows.start)
 
 
-def check_tile(tile: NDArray[np.float32], first_row: int = 0, first_column: int = 0, n_jobs: int = 1) -> None:
-    """Raise unless all entries of a part of the block are dissimilarities."""
-    found = TileScan(len(tile), n_jobs)
-    found.viewer.see(tile)
-    found.check(tile, first_row, first_column)
+def fill_scanned(
+    distances: Distances,
+    out: NDArray[np.float32] | None,
+    scan: BlockScan,
+    stages: Stages | None = None,
+    first_column: int = 0,
+) -> None:
+    """Compute columns of the block from `first_column` on; without `out` they are scanned, but not kept."""
+    buffer = TileBuffer(distances.n_columns)
+    with (Stages() if stages is None else stages).stage("distances", total=distances.n_rows) as bar:
+        for rows in distances.tiles():
+            scan.fill(distances, rows, buffer.for_rows(rows) if out is None else out[rows], first_column)
+            bar.update(rows.stop - rows.start)
+
+
+def compute_checked(distances: Distances, n_jobs: int, stages: Stages | None = None) -> NDArray[np.float32]:
+    """Return a whole block of dissimilarities that are checked."""
+    block = np.empty((distances.n_rows, distances.n_columns), np.float32)
+    fill_scanned(distances, block, BlockScan(distances.n_rows, n_jobs), stages)
+    return block
 
 
 def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float32]:
-    """Return the dissimilarities of all pairs of rows: the precomputed matrix itself if it can be searched as it is."""
-    scan = BlockScan(space.n, n_jobs)
-    if isinstance(space, MatrixSpace) and space.matrix.dtype == np.float32 and space.matrix.flags.c_contiguous:
-        with stages.stage("distances", total=space.n) as bar:
-            for rows in tile_bounds(space.n, _tiles.TILE_ENTRIES // space.n):
-                scan.see(space.matrix[rows], rows.start)
-                bar.update(rows.stop - rows.start)
-        space.n_distances += space.matrix.size
-        return space.matrix
+    """Return the dissimilarities of all pairs of rows: a precomputed matrix itself, if it can be searched in place."""
+    whole = space.whole_block()
+    if whole is not None:
+        check_block(whole, n_jobs, stages)
+        space.tally.n_distances += whole.size
+        return whole
     require_memory(space.n)
-    block = np.empty((space.n, space.n), np.float32)
-    fill_scanned(space.to_points(np.arange(space.n)), block, scan, stages)
-    return block
+    return compute_checked(space.distances_to(np.arange(space.n)), n_jobs, stages)
 
 
 def require_memory(n: int) -> None:

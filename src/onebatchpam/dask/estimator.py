@@ -1,36 +1,28 @@
-"""OneBatchPAM on Dask arrays and frames: the rows stay in their partitions. Needs Dask, the extra `dask`."""
+"""OneBatchPAM on Dask arrays and frames: the rows stay in their partitions."""
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
+import dask
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-import dask
 from onebatchpam import algorithms
-from onebatchpam._memory import resolve_memory_limit
-from onebatchpam._parameters import (
-    check_choice,
-    check_fixed_medoids,
-    check_integer,
-    check_medoids,
-    check_n_clusters,
-    check_not_negative,
-    resolve_n_jobs,
-)
+from onebatchpam._parameters import Settings, check_fixed_medoids, check_n_clusters
 from onebatchpam._progress import Stages
+from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.algorithms import Clustering, LabelsOut, warn_if_imperfect
-from onebatchpam.batch import VARIANTS, resolve_batch_size
-from onebatchpam.dask.driver import GatheredRows, PartitionedRows, gather_sample, rows_to_gather, sample_batch
+from onebatchpam.algorithms import Clustering, LabelsOut, read_features, warn_if_imperfect
+from onebatchpam.batch import resolve_batch_size
+from onebatchpam.dask.known import KnownRows
+from onebatchpam.dask.partition import join
+from onebatchpam.dask.population import Partitioned, PartitionedData, rows_to_gather
 from onebatchpam.dask.scheduler import Partitions, example_of, known_sizes, lazy_array, parts_of
-from onebatchpam.dask.search import PartitionedSearch, spread_duplicates
 from onebatchpam.dask.tasks import assess, label_rows, transform_rows
-from onebatchpam.search import check_n_init, choose_start, initial_medoids, resolve_rounds
+from onebatchpam.metrics import tags_of
+from onebatchpam.search import choose_start
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -79,87 +71,69 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super()._fit(X, sample_weight, fixed_medoids, labels_out)
         check_lazy(labels_out, "labels_out", "labels_")
-        if isinstance(self.metric, str) and self.metric == "precomputed":
-            raise ValueError("metric='precomputed' does not work with Dask: expected rows and a metric")
-        stages = Stages(check_integer(self.verbose, "verbose", at_least=0))
-        rng = check_random_state(self.random_state)
+        if tags_of(self.metric).is_pairwise:
+            raise ValueError(f"metric={self.metric!r} does not work with Dask: expected rows and a metric")
+        settings = self._check_settings()
+        run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
         partitions = Partitions(X, sample_weight)
         try:
-            data = PartitionedRows(partitions, self.metric, self.metric_params, resolve_n_jobs(self.n_jobs), stages)
-            validate_data(copy(self), data.head, skip_check_array=True)  # bad names of features are not for the end
-            k = check_n_clusters(self.n_clusters, data.n, n_absent=data.n - data.n_present)
-            m = resolve_batch_size(self.batch_size, data.n_present, k)
-            if data.n <= rows_to_gather(m, data.head.shape[1]):
-                rows, weights = data.gather_all()
-                super()._fit(rows, None if sample_weight is None else weights, fixed_medoids, None)
+            data = PartitionedData(partitions, self.metric, self.metric_params, run)
+            head = data.metric.read(data.head, "X")
+            features = read_features(head)
+            k = check_n_clusters(settings.n_clusters, data.n, n_absent=data.n - data.n_present)
+            m = resolve_batch_size(settings.batch_size, data.n_present, k)
+            n_gathered = rows_to_gather(m, head.row_size)
+            if data.n <= n_gathered:
+                whole = data.gather_all()
+                super()._fit(whole.rows, None if sample_weight is None else whole.weights, fixed_medoids, None)
             else:
-                self._fit_partitions(data, k, m, check_fixed_medoids(fixed_medoids, k, data.n), rng, stages)
+                fixed = check_fixed_medoids(fixed_medoids, k, data.n)
+                self._fit_partitions(self._gather_sample(data, n_gathered, fixed, settings), m, settings, features)
         finally:
             partitions.stop()
         self.labels_ = self._labels(partitions.parts, partitions.sizes)
         return self
 
-    def _fit_partitions(
-        self,
-        data: PartitionedRows,
-        k: int,
-        m: int,
-        fixed: Indices,
-        rng: np.random.RandomState,
-        stages: Stages,
-    ) -> None:
-        variant = check_choice(self.variant, "variant", VARIANTS)
-        max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
-        tol = check_not_negative(self.tol, "tol")
-        rounds = resolve_rounds(self.refine)
-        n_init = check_n_init(self.n_init, self.init)
-        memory_limit = resolve_memory_limit(self.memory_limit)
+    def _gather_sample(self, data: PartitionedData, size: int, fixed: Indices, settings: Settings) -> Partitioned:
+        """Bring to the driver a sample of the rows, and all rows that must or should be medoids."""
+        sample, weights = data.draw(size)
+        last_medoids = self._last_medoids(settings.warm_start, data.n, settings.n_clusters)
+        wanted = [fixed, *([] if isinstance(settings.init, str) else [settings.init])]
+        wanted += [] if last_medoids is None else [last_medoids]
+        missing = np.setdiff1d(np.concatenate(wanted), sample.indices)
+        if len(missing):
+            taken = data.take(check_inside(missing, data.n))
+            absent = taken.indices[taken.weights == 0]
+            if len(absent):
+                raise ValueError(
+                    f"row {absent[0]} is to be a medoid, but its weight is zero: expected rows that have a weight"
+                )
+            # They may become medoids, but do not stand for other rows.
+            sample, weights = join([sample, taken]), np.concatenate([weights, np.zeros(len(taken))])
+        known = KnownRows(sample, weights, data.metric, data.run.n_jobs, data.n)
+        known.fix(known.space.find(fixed, len(fixed), "fixed_medoids"))
+        return Partitioned(data, known)
 
-        wanted = np.concatenate([fixed, self._rows_to_start_from(k, data.n)])
-        sample = gather_sample(data, rows_to_gather(m, data.head.shape[1]), wanted, rng)
-        space = GatheredRows(data, sample, fixed)
-        first = choose_start(self, space, k, m, rng, stages)
-        starts = [] if first is None else [first]  # BUILD would need the block, which is in the partitions
-        starts += [initial_medoids(self.init, space, k, rng, stages) for _ in range(n_init - len(starts))]
-        batch = sample_batch(data, m, variant, fixed, rng)
-        search = PartitionedSearch(
-            data,
-            batch,
-            sample,
-            fixed,
-            rng,
-            max_iter=max_iter,
-            tol=tol,
-            rounds=rounds,
-            memory_limit=memory_limit,
-            stages=stages,
-        )
-        descents = [descent for start in starts for descent in search.descend(start)]
-        assessments = data.assess([descent.medoids for descent in descents])
-        best = int(np.argmin([assessment.inertia for assessment in assessments]))
-        medoids, assessment = spread_duplicates(data, descents[best].medoids, assessments[best], len(fixed))
-
-        selection = descents[best].selection
-        warn_if_imperfect(selection, int(np.count_nonzero(assessment.sizes)))
-        validate_data(self, data.head, skip_check_array=True)
-        self._metric = data.metric
-        Clustering(
-            medoid_indices=medoids.numbers,
-            cluster_centers=data.metric.as_given(data.metric.check(medoids.rows, "X")),
-            labels=np.empty(0, np.int32),  # lazy
+    def _fit_partitions(self, population: Partitioned, m: int, settings: Settings, features: dict[str, Any]) -> None:
+        data, k = population.data, settings.n_clusters
+        last_medoids = self._last_medoids(settings.warm_start, data.n, k)
+        start = choose_start(settings.init, last_medoids, population.space, k, m, data.run)
+        selection = self._search(population, start, m, settings, data.run)
+        medoids = population.spread_medoids(selection.medoids)
+        assessment = population.assess(medoids)
+        warn_if_imperfect(selection.advice, k, assessment.sizes)
+        given = population.known.given_rows(medoids)
+        clustering = Clustering(
+            medoid_indices=given.indices,
+            cluster_centers=data.metric.read(given.rows, "X").given(np.arange(k)),
+            labels=None,  # set when the partitions are let go
             inertia=assessment.inertia,
             n_iter=selection.n_iter,
             n_swaps=selection.n_swaps,
-            n_distances=data.n_distances + space.n_distances,
-            fit_seconds=stages.seconds,
-            attributes=selection.attributes,
-        ).publish(self)
-
-    def _rows_to_start_from(self, k: int, n: int) -> Indices:
-        """Return the numbers of the rows that `init` or a warm start asks for."""
-        last = getattr(self, "medoid_indices_", np.empty(0, np.int64)) if self.warm_start else np.empty(0, np.int64)
-        given = [] if isinstance(self.init, str) else [check_medoids(self.init, k, n, "init")]
-        return np.concatenate([last[last < n], *given])
+            n_distances=data.n_distances + population.space.tally.n_distances,
+            fit_seconds=data.run.stages.seconds,
+        )
+        self._publish(clustering, selection, data.metric, features)
 
     def predict(self, X: Any, *, out: LabelsOut = None) -> Any:
         """Assign rows to the nearest medoid.
@@ -201,7 +175,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super().transform(X)
         self._check_new(X)
-        dtype = self._columns(example_of(X)).dtype
+        dtype = self._distances_to_medoids(example_of(X)).dtype
         width, told = (len(self.medoid_indices_),), (self._metric, self.cluster_centers_)
         return lazy_array("transform", transform_rows, parts_of(X), known_sizes(X), width, dtype, *told)
 
@@ -225,7 +199,16 @@ class OneBatchPAM(algorithms.OneBatchPAM):
 
     def _check_new(self, X: Any) -> None:
         check_is_fitted(self)
-        validate_data(self, example_of(X), reset=False, skip_check_array=True)
+        if hasattr(self, "n_features_in_"):
+            validate_data(self, example_of(X), reset=False, skip_check_array=True)
+
+
+def check_inside(indices: Indices, n: int) -> Indices:
+    """Return row indices, after a check that there are such rows."""
+    outside = indices[indices >= n]
+    if len(outside):
+        raise ValueError(f"init holds {outside[0]}: expected row indices from 0 to {n - 1}")
+    return indices
 
 
 def check_lazy(out: LabelsOut, name: str, labels: str) -> None:

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import dask
 import dask.array
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-import dask
 from onebatchpam.dask.partition import on_partition
 
 MERGED_AT_ONCE = 16
@@ -84,12 +84,14 @@ class Partitions:
 
 
 def parts_of(X: Any) -> list[Delayed]:
-    """Return the partitions of a Dask array or frame."""
+    """Return the partitions of a Dask array or frame; one dimension holds strings or other objects."""
     if isinstance(X, dask.array.Array):
+        if X.ndim == 1 and X.dtype.kind in "OUT":
+            return list(X.to_delayed())
         if X.ndim != 2:
             raise ValueError(f"X is a Dask array of {X.ndim} dimensions: expected rows of features, 2 dimensions")
         return list(X.rechunk({1: -1}).to_delayed().ravel())
-    if hasattr(X, "_meta_nonempty") and hasattr(X, "columns"):
+    if hasattr(X, "_meta_nonempty"):
         return list(X.to_delayed())
     raise ValueError(f"X is a {type(X).__name__}: expected a dask.array or a dask.dataframe")
 

@@ -1,8 +1,12 @@
-"""What is done with one partition, wherever it is: its rows stay, a summary or a few rows go out."""
+"""The tasks: what is done with one partition, wherever it is. Its rows stay, a summary or a few rows go out.
+
+A task is a function of a `Partition` and of arguments that all partitions share. Nothing here knows Dask.
+"""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,24 +16,13 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from onebatchpam import _core
-from onebatchpam._progress import Stages
-from onebatchpam._tiles import Indices
-from onebatchpam.blocks import BlockScan
-from onebatchpam.dask.partition import BatchPoints, Partition, Sample, join, name_in, pairs_named
-from onebatchpam.data import TableColumn, check_table, columns_of
-from onebatchpam.metrics import (
-    Columns,
-    Gower,
-    Metric,
-    MetricLike,
-    Rows,
-    check_distances,
-    fill_all,
-    only_column,
-    resolve_metric,
-    summarise,
-)
-from onebatchpam.search import Assignment, mean_losses_of, nearest_medoids, smallest_of_each
+from onebatchpam._draws import Batch, coreset_odds, ring_clocks
+from onebatchpam._tiles import Indices, TileBuffer
+from onebatchpam.blocks import BlockScan, fill_checked
+from onebatchpam.dask.partition import GivenRows, Partition, join, name_medoid
+from onebatchpam.metrics import Metric, MetricLike, resolve_metric
+from onebatchpam.search import find_nearest, mean_losses, rank_members, smallest_of_each
+from onebatchpam.space import Distances, name_in
 
 
 @dataclass(frozen=True)
@@ -38,57 +31,59 @@ class Description:
 
     n_present: int  # rows that have a weight
     weight: float
-    head: Any  # its first row
-    columns: list[TableColumn] | None  # of a mixed table, what they range over
+    head: Any  # the first row
+    summary: Any  # what the metric takes from the data
 
 
 def describe(partition: Partition, metric: MetricLike, params: Any) -> Description:
     """Check the rows of a partition."""
     resolved = resolve_metric(metric, params, sparse=scipy.sparse.issparse(partition.given))
-    present = np.flatnonzero(partition.weights)
-    columns = None
-    if isinstance(resolved, Gower):
-        table = _safe_indexing(check_table(partition.given, "X", None), present)
-        columns = [summarise(column, resolved.kinds) for column in columns_of(table)]
-    else:
-        partition.rows(resolved)
+    summary = resolved.summarise(resolved.check(partition.given, "X"), partition.weights)
     head = _safe_indexing(partition.given, np.arange(1))
-    return Description(len(present), float(partition.weights.sum()), head, columns)
+    return Description(int(np.count_nonzero(partition.weights)), float(partition.weights.sum()), head, summary)
 
 
-def take_all(partition: Partition) -> Sample:
+def take_all(partition: Partition) -> GivenRows:
     """Return all rows."""
     return partition.take(np.arange(partition.n))
 
 
-def take_numbers(partition: Partition, numbers: Indices) -> Sample:
-    """Return the rows with these numbers that are here."""
-    return partition.take(partition.places_of(numbers))
+def take_some(partition: Partition, indices: Indices) -> GivenRows:
+    """Return those of these rows that are here."""
+    return partition.take(partition.find(indices))
 
 
-def draw(
-    partition: Partition, scan: BlockScan | None, exclude: Indices, seed: int, until: float
-) -> tuple[Sample, NDArray[np.float64]]:
-    """Return the rows whose exponential clock rings before this time, and the rates of their clocks.
+@dataclass(frozen=True)
+class Drawn:
+    """Rows whose clocks rang, when they rang, and the rates of the clocks."""
 
-    The rate is the weight, times the distance to the batch if there is one. Of all partitions together, the rows whose
-    clocks ring first are a sample without replacement.
+    rows: GivenRows
+    clocks: NDArray[np.float64]
+    rates: NDArray[np.float64]
+
+
+def draw(partition: Partition, scan: BlockScan | None, exclude: Indices, seed: int, until: float) -> Drawn:
+    """Return the rows whose clocks ring before a time.
+
+    The rate of a clock is the weight of the row, times its distance to the batch if that has been scanned.
     """
     rates = partition.weights.copy() if scan is None else partition.weights * scan.distances
-    rates[partition.places_of(exclude)] = 0
-    clocks = np.random.default_rng([seed, partition.number]).standard_exponential(partition.n)
-    with np.errstate(divide="ignore"):
-        clocks /= rates
+    rates[partition.find(exclude)] = 0
+    clocks = ring_clocks(rates, np.random.default_rng([seed, partition.number]))
     rung = np.flatnonzero(clocks < until)
-    return partition.take(rung, clocks), rates[rung]
+    return Drawn(partition.take(rung), clocks[rung], rates[rung])
 
 
-def scan(partition: Partition, before: BlockScan | None, batch: BatchPoints, first_point: int) -> BlockScan:
-    """Compare all rows with the batch points from this one on, those before having been seen."""
-    found = BlockScan(partition.n, 1) if before is None else copy.deepcopy(before)
-    for some, tile in batch.tiles(partition.rows(batch.metric), partition.numbers, 1, first_point):
-        found.see(tile, some.start, first_point)
-    return found
+def scan(
+    partition: Partition, before: BlockScan | None, metric: Metric, points: GivenRows, first_column: int
+) -> BlockScan:
+    """Compare all rows with new batch points, after a scan of the batch points before."""
+    result = BlockScan(partition.n, 1) if before is None else copy.deepcopy(before)
+    distances = partition.distances_to(metric, points)
+    buffer = TileBuffer(distances.n_columns)
+    for rows in distances.tiles():
+        result.fill(distances, rows, buffer.for_rows(rows), first_column)
+    return result
 
 
 @dataclass(frozen=True)
@@ -96,115 +91,163 @@ class ScanSummary:
     """What a scan says of a partition as a whole."""
 
     largest: float
-    weight_of_nearest: NDArray[np.float64]  # for each batch point, of the rows nearest to it
-    rate: float  # sum of weight times distance to the batch ...
-    n_apart: int  # ... and how many rows it is a sum of
+    weights_of_nearest: NDArray[np.float64]  # for each batch point, of the rows to which it is nearest
+    rate: float  # the sum of weight times distance to the batch
+    n_apart: int  # rows that are at some distance from the batch
 
 
-def summarise_scan(partition: Partition, found: BlockScan, numbers: Indices) -> ScanSummary:
-    """Sum up a scan; the numbers are those of the batch points."""
-    rates = partition.weights * found.distances
-    rates[partition.places_of(numbers)] = 0
-    nearest = np.bincount(found.nearest, partition.weights, minlength=len(numbers)).astype(np.float64)
-    return ScanSummary(found.largest, nearest, float(rates.sum()), int(np.count_nonzero(rates)))
+def summarise_scan(partition: Partition, scan: BlockScan, points: Indices) -> ScanSummary:
+    """Sum up a scan, given the indices of the batch points among all rows."""
+    rates = partition.weights * scan.distances
+    rates[partition.find(points)] = 0
+    nearest = np.bincount(scan.nearest, partition.weights, minlength=len(points)).astype(np.float64)
+    return ScanSummary(scan.largest, nearest, float(rates.sum()), int(np.count_nonzero(rates)))
 
 
-def mean_of(partition: Partition, metric: Metric) -> tuple[int, float, Rows] | None:
-    """Return which partition this is, the weight of its rows and their mean."""
+def mean_of(partition: Partition, metric: Metric) -> tuple[int, float, Any] | None:
+    """Return the number of the partition, the weight of its rows and their mean; None if they have no weight."""
     weight = float(partition.weights.sum())
-    return (partition.number, weight, metric.mean(partition.rows(metric), partition.weights)) if weight > 0 else None
+    if weight == 0:
+        return None
+    mean = metric.mean(metric.read(partition.given, "X"), partition.weights)
+    return partition.number, weight, mean.given(np.arange(1))
 
 
-def far_from_mean(partition: Partition, metric: Metric, mean: Rows) -> tuple[int, float]:
-    """Return which partition this is, and the sum of weight times distance to the mean."""
-    return partition.number, float(np.sum(partition.weights * _distances_to(partition, metric, mean)))
+def far_from_mean(partition: Partition, metric: Metric, mean: Any) -> tuple[int, float]:
+    """Return the number of the partition, and the sum of weight times distance to the mean."""
+    return partition.number, float(np.sum(partition.weights * _distances_to_mean(partition, metric, mean)))
 
 
 def draw_coreset(
-    partition: Partition, metric: Metric, mean: Rows, total: float, far: float, seed: int, counts: NDArray[np.int64]
-) -> Sample | None:
-    """Draw as many rows as `counts` says, half by weight and half by weight times distance to the mean.
+    partition: Partition, metric: Metric, mean: Any, total: float, far: float, seed: int, counts: Indices
+) -> tuple[GivenRows, NDArray[np.float64]] | None:
+    """Draw as many rows as `counts` says by the odds of a coreset, with replacement; also return their weights.
 
-    With replacement; a row drawn twice comes once with twice the weight.
+    A row drawn twice comes once, with twice the weight.
     """
-    if counts[partition.number] == 0:
+    count = counts[partition.number]
+    if count == 0:
         return None
     shares = partition.weights / total
-    q = shares
-    if far > 0:
-        q = 0.5 * shares + 0.5 * partition.weights * _distances_to(partition, metric, mean) / far
+    odds = coreset_odds(shares, partition.weights * _distances_to_mean(partition, metric, mean), far)
     rng = np.random.default_rng([seed, partition.number])
-    drawn, times = np.unique(rng.choice(partition.n, counts[partition.number], p=q / q.sum()), return_counts=True)
-    estimates = np.zeros(partition.n)
-    estimates[drawn] = times * shares[drawn] / q[drawn]
-    return partition.take(drawn, estimates)
+    drawn, times = np.unique(rng.choice(partition.n, count, p=odds / odds.sum()), return_counts=True)
+    return partition.take(drawn), times * shares[drawn] / odds[drawn]
 
 
-def _distances_to(partition: Partition, metric: Metric, point: Rows) -> NDArray[np.float64]:
-    with pairs_named(name_in(partition.numbers), lambda _: "the mean"):
-        distances = only_column(metric.to(point, partition.rows(metric), 1)).astype(np.float64)
-    check_distances(distances, partition.first)
-    return distances
-
-
-def best_swaps(partition: Partition, batch: BatchPoints, medoids: Sample, n_fixed: int, count: int) -> Sample:
-    """Return for each medoid the few rows that, by the batch, had best take its place; keys are minus the gains."""
-    k = len(medoids)
-    search = _core.SwapSearch(k, np.arange(k), batch.block(medoids, 1), batch.weights, 0.0, n_fixed)
-    gains, slots = np.empty(partition.n), np.empty(partition.n, np.int32)
-    for some, tile in batch.tiles(partition.rows(batch.metric), partition.numbers, 1):
-        _core.SwapEvaluator(search, gains[some], slots[some], 1).see(tile)
-    gains[partition.weights == 0] = -np.inf
-    gains[partition.places_of(medoids.numbers)] = -np.inf
-    possible = np.flatnonzero(gains > -np.inf)
-    best = possible[smallest_of_each(slots[possible], -gains[possible], count)]
-    return partition.take(np.sort(best), -gains, slots)
-
-
-def merge_best(samples: list[Sample | None], count: int) -> Sample | None:
-    """Return for each medoid the best rows of several partitions, which come in their order; None if all are empty."""
-    found = [sample for sample in samples if sample is not None]
-    if not found:
-        return None
-    joined = join(found)
-    return joined.take(np.sort(smallest_of_each(joined.slots, joined.keys, count)))
+def _distances_to_mean(partition: Partition, metric: Metric, mean: Any) -> NDArray[np.float64]:
+    rows = metric.read(partition.given, "X")
+    packed = metric.pack(metric.read(mean, "mean"), rows, 1)
+    return partition.compare(rows, packed, lambda _: "the mean").column().astype(np.float64)
 
 
 @dataclass(frozen=True)
-class ClusterPoints:
-    """Some points of each cluster, by which its members are judged."""
+class BatchPoints:
+    """The batch: all that it takes to compute rows of the block, wherever they are."""
 
-    rows: Any  # as given
-    numbers: Indices
-    slots: NDArray[np.int32]  # the cluster of each
+    metric: Metric
+    points: GivenRows
     weights: NDArray[np.float64]
-    second_distances: NDArray[np.float32]  # to the medoid that is left if that of the cluster goes
+    debiased: Indices  # positions of the batch points whose distance from themselves is replaced
+    own_distances: NDArray[np.float32]  # by these distances
+
+    def tiles(self, distances: Distances, indices: Indices) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Return the rows of the block for rows of these indices, given their dissimilarities to the batch points."""
+        buffer = TileBuffer(distances.n_columns)
+        for rows in distances.tiles():
+            tile = buffer.for_rows(rows)
+            fill_checked(distances, rows, tile, 1)
+            self.debias(tile, indices[rows])
+            yield rows, tile
+
+    def debias(self, tile: NDArray[np.float32], indices: Indices) -> None:
+        """Replace the distances of batch points from themselves in a tile of the rows of these indices."""
+        own = self.points.indices[self.debiased]
+        _, rows, places = np.intersect1d(indices, own, assume_unique=True, return_indices=True)
+        tile[rows, self.debiased[places]] = self.own_distances[places]
+
+
+@dataclass(frozen=True)
+class RankedRows:
+    """Candidates, each with the slot of the medoid whose place it might take and a score: the smaller, the better."""
+
+    rows: GivenRows
+    slots: NDArray[Any]
+    scores: NDArray[np.float64]
+
+    def take(self, places: Indices) -> RankedRows:
+        """Return chosen candidates, in this order."""
+        return RankedRows(self.rows.take(places), self.slots[places], self.scores[places])
+
+
+def best_swaps(
+    partition: Partition,
+    batch: BatchPoints,
+    medoids: Indices,
+    medoid_rows: NDArray[np.float32],
+    n_fixed: int,
+    count: int,
+) -> RankedRows:
+    """Return for each medoid the few rows that, by the batch, had best take its place.
+
+    The medoids are given by their indices among all rows, and by their rows of the block.
+    """
+    k = len(medoids)
+    search = _core.SwapSearch(k, np.arange(k), medoid_rows, batch.weights, 0.0, n_fixed)
+    gains, slots = np.empty(partition.n), np.empty(partition.n, np.int32)
+    distances = partition.distances_to(batch.metric, batch.points)
+    for rows, tile in batch.tiles(distances, partition.indices):
+        _core.SwapEvaluator(search, gains[rows], slots[rows], 1).see(tile)
+    gains[partition.weights == 0] = -np.inf
+    gains[partition.find(medoids)] = -np.inf
+    possible = np.flatnonzero(gains > -np.inf)
+    best = np.sort(possible[smallest_of_each(slots[possible], -gains[possible], count)])
+    return RankedRows(partition.take(best), slots[best], -gains[best])
+
+
+def merge_best(parts: list[RankedRows | None], count: int) -> RankedRows | None:
+    """Return for each medoid the best candidates of several partitions, in their order; None if there are none."""
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    joined = RankedRows(
+        join([part.rows for part in known]),
+        np.concatenate([part.slots for part in known]),
+        np.concatenate([part.scores for part in known]),
+    )
+    return joined.take(np.sort(smallest_of_each(joined.slots, joined.scores, count)))
+
+
+@dataclass(frozen=True)
+class JudgeRows:
+    """The judges of one cluster, as they travel to the partitions."""
+
+    points: GivenRows  # with the weights that their sampling calls for
+    second_distances: NDArray[np.float32]
 
 
 def best_members(
-    partition: Partition, metric: Metric, medoids: Sample, points: ClusterPoints, n_fixed: int, count: int
-) -> Sample:
-    """Return for each cluster the few members with the smallest mean loss over its points, which is their key."""
-    rows, slots = partition.rows(metric), assign_rows(partition, metric, medoids.rows).labels
-    keys = np.full(partition.n, np.inf)
-    compared = metric.check(points.rows, "X")
-    for slot in np.intersect1d(slots, points.slots[points.slots >= n_fixed]):
-        members, chosen = np.flatnonzero(slots == slot), np.flatnonzero(points.slots == slot)
-        numbers = partition.first + members
-        with pairs_named(name_in(numbers), name_in(points.numbers[chosen])):
-            keys[members] = mean_losses_of(
-                metric.to(compared[chosen], rows[members], 1),
-                numbers,
-                points.numbers[chosen],
-                points.weights[chosen],
-                points.second_distances[chosen],
-                1,
-            )
-    keys[partition.weights == 0] = np.inf
-    keys[partition.places_of(medoids.numbers)] = np.inf
-    possible = np.flatnonzero(keys < np.inf)
-    best = possible[smallest_of_each(slots[possible], keys[possible], count)]
-    return partition.take(np.sort(best), keys, slots)
+    partition: Partition, metric: Metric, medoids: Any, judges: dict[int, JudgeRows], tried: Indices
+) -> RankedRows:
+    """Return, for each judged cluster, the few untried members with the smallest mean loss over its judges."""
+    rows = metric.read(partition.given, "X")
+    labels = find_nearest(partition.distances_from(metric, medoids, rows), partition.weights).labels
+    is_candidate = partition.weights > 0
+    is_candidate[partition.find(tried)] = False
+
+    def judge(slot: int, members: Indices) -> NDArray[np.float64]:
+        points, indices, chosen = judges[slot].points, partition.first + members, rows.take(members)
+        distances = Distances(
+            chosen,
+            metric.pack(metric.read(points.rows, "X"), chosen, 1),
+            name_row=name_in("X", indices),
+            name_column=name_in("X", points.indices),
+        )
+        batch = Batch(points.indices, points.weights)
+        return mean_losses(distances, indices, batch, judges[slot].second_distances, 1)
+
+    ranked = rank_members(labels, is_candidate, judges.keys(), judge)
+    return RankedRows(partition.take(ranked.indices), ranked.slots, ranked.scores)
 
 
 @dataclass(frozen=True)
@@ -213,34 +256,21 @@ class Assessment:
 
     inertia: float
     sizes: NDArray[np.int64]  # of the clusters
-    farthest: Sample  # the row farthest from all medoids; the key is minus its distance
+    farthest: GivenRows  # the row farthest from all medoids
+    distance: float  # of this row
 
 
 def assess(partition: Partition, metric: Metric, medoid_sets: list[Any]) -> list[Assessment]:
     """Assign all rows to each of some sets of medoids."""
-    return [_assess(partition, assign_rows(partition, metric, each), each.shape[0]) for each in medoid_sets]
-
-
-def _assess(partition: Partition, assignment: Assignment, k: int) -> Assessment:
-    distances = np.where(partition.weights > 0, assignment.distances, 0)
-    farthest = partition.take(np.array([np.argmax(distances)]), -distances)
-    return Assessment(assignment.inertia, np.bincount(assignment.labels, minlength=k), farthest)
-
-
-def assign_rows(partition: Partition, metric: Metric, medoids: Any) -> Assignment:
-    """Assign all rows to the nearest of these medoids."""
-    with pairs_named(name_in(partition.numbers), name_medoid):
-        return nearest_medoids(_to_medoids(partition.given, metric, medoids), partition.weights, Stages())
-
-
-def name_medoid(column: int) -> str:
-    """Return what names a medoid."""
-    return f"medoid {column}"
-
-
-def _to_medoids(given: Any, metric: Metric, medoids: Any) -> Columns:
-    rows = metric.check(given, "X")
-    return metric.comparing(rows).to_medoids(metric.check(medoids, "medoids"), rows, 1)
+    assessments = []
+    for medoids in medoid_sets:
+        assignment = find_nearest(partition.distances_from(metric, medoids), partition.weights)
+        distances = np.where(partition.weights > 0, assignment.distances, 0)
+        farthest = int(np.argmax(distances))
+        sizes = np.bincount(assignment.labels, minlength=medoids.shape[0])
+        row = partition.take(np.array([farthest]))
+        assessments.append(Assessment(assignment.inertia, sizes, row, float(distances[farthest])))
+    return assessments
 
 
 def label_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[np.int32]:
@@ -248,20 +278,18 @@ def label_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[np.int32]:
     n = given.shape[0]
     if n == 0:
         return np.empty(0, np.int32)
-    with pairs_named(name_in_partition, name_medoid):
-        return nearest_medoids(_to_medoids(given, metric, medoids), np.ones(n), Stages()).labels
+    return find_nearest(_distances_of_part(given, metric, medoids), np.ones(n)).labels
 
 
 def transform_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[Any]:
     """Return the dissimilarities of each row to these medoids."""
     if given.shape[0] == 0:
         return np.empty((0, medoids.shape[0]), np.float32)
-    columns = _to_medoids(given, metric, medoids)
-    out = np.empty((columns.n_rows, columns.n_columns), columns.dtype)
-    with pairs_named(name_in_partition, name_medoid):
-        return fill_all(columns, out, Stages(), "distances")
+    return _distances_of_part(given, metric, medoids).compute()
 
 
-def name_in_partition(row: int) -> str:
-    """Return what names a row of a partition that does not know its place."""
-    return f"row {row} of the partition"
+def _distances_of_part(given: Any, metric: Metric, medoids: Any) -> Distances:
+    """Return d(medoid, row) for rows that do not know their place among all rows."""
+    rows = metric.read(given, "X")
+    points = metric.pack(metric.read(medoids, "medoids"), rows, 1, rows_first=False)
+    return Distances(rows, points, name_row=lambda i: f"row {i} of the partition", name_column=name_medoid)

@@ -6,28 +6,34 @@ caches what was read; `tables` knows the columns of pandas and polars frames; `d
 In: X as a user passes it. Out: rows, or an error that names the value at fault.
 """
 
-from onebatchpam.data.arrays import check_matrix, check_rows, check_square
+from onebatchpam.data.arrays import check_matrix, check_rows
 from onebatchpam.data.duplicates import DistinctRows, collapse_duplicates
-from onebatchpam.data.objects import are_objects, are_strings, check_objects, has_features
-from onebatchpam.data.sources import is_path
-from onebatchpam.data.stored import header_of, in_memory, is_stored
-from onebatchpam.data.tables import TableColumn, check_table, columns_of
+from onebatchpam.data.objects import are_objects, are_strings, check_objects
+from onebatchpam.data.rows import ArrayRows, ChosenRows, Rows, SparseRows
+from onebatchpam.data.sources import is_path, load_sparse, read_strings
+from onebatchpam.data.stored import is_stored
+from onebatchpam.data.tables import TableColumn, TableRows, check_table, column_names, columns_of, take_rows
 
 __all__ = [
+    "ArrayRows",
+    "ChosenRows",
     "DistinctRows",
+    "Rows",
+    "SparseRows",
     "TableColumn",
+    "TableRows",
     "are_objects",
     "are_strings",
     "check_matrix",
     "check_objects",
     "check_rows",
-    "check_square",
     "check_table",
     "collapse_duplicates",
+    "column_names",
     "columns_of",
-    "has_features",
-    "header_of",
-    "in_memory",
     "is_path",
     "is_stored",
+    "load_sparse",
+    "read_strings",
+    "take_rows",
 ]

@@ -27,11 +27,6 @@ def are_strings(X: Any) -> bool:
     return are_objects(X) and len(X) > 0 and isinstance(next(iter(X)), str)
 
 
-def has_features(rows: Any) -> bool:
-    """Say whether checked data are rows of features, not objects."""
-    return len(rows.shape) == 2
-
-
 def check_objects(X: Any, name: str) -> NDArray[np.object_]:
     """Return the elements of X, as they are, in an array of their own."""
     if not are_objects(X):

@@ -1,19 +1,26 @@
-"""The columns of a mixed table: a pandas or polars frame, or an array of anything."""
+"""Mixed tables: frames of pandas, polars and Arrow, arrays of anything, and Parquet files; with their columns."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import check_array
+from sklearn.utils import _safe_indexing, check_array
 
-from onebatchpam.data.sources import is_path
+from onebatchpam._optional import require
+from onebatchpam._tiles import Indices
+from onebatchpam.data.rows import ArrayRows, EncodedRows, Rows
+from onebatchpam.data.sources import EncodedSource, ParquetFiles, is_parquet, is_path
+from onebatchpam.data.stored import StoredRows
+
+Encoder = Callable[[Any], NDArray[np.float32]]  # makes a row of numbers of each row of a table
 
 UNSEEN = -1.0  # at least 1 away from every code of the data that were fitted
 
@@ -82,10 +89,13 @@ def is_missing(value: Any) -> bool:
 
 
 def columns_of(table: Any) -> Iterator[TableColumn]:
-    """Return the columns of a pandas or polars frame or of an array, whose columns are named by number."""
+    """Return the columns of a pandas, polars or Arrow table, or of an array, whose columns are named by number."""
     if hasattr(table, "iloc"):
         for position, name in enumerate(table.columns):
             yield _pandas_column(name, table.iloc[:, position])
+    elif is_arrow(table):
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            yield _arrow_column(name, column)
     elif hasattr(table, "get_columns"):
         for series in table.get_columns():
             is_enum = type(series.dtype).__name__ == "Enum"
@@ -107,16 +117,120 @@ def _pandas_column(name: Hashable, series: Any) -> TableColumn:
     return TableColumn(name, objects)
 
 
-def check_table(X: Any, name: str, estimator: object) -> Any:
-    """Return X as a frame, or as an array of two dimensions with the values it has."""
+def _arrow_column(name: Hashable, column: Any) -> TableColumn:
+    arrow_types = require("pyarrow.types", extra="parquet", needed_by="an Arrow table")
+    kind = column.type
+    if arrow_types.is_dictionary(kind):
+        column = column.unify_dictionaries()
+        levels = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+        return TableColumn(name, as_objects(column.to_pylist()), levels, bool(kind.ordered))
+    if arrow_types.is_decimal(kind):
+        column = column.cast("float64")
+    values = column.to_numpy()
+    if values.dtype.kind in "iufmM":
+        return TableColumn(name, values)
+    return TableColumn(name, as_objects(column.to_pylist()))
+
+
+def as_objects(values: list[Any]) -> NDArray[np.object_]:
+    """Return a list as an array of its elements."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def is_arrow(table: Any) -> bool:
+    """Tell whether this is a table of pyarrow, without importing it."""
+    return hasattr(table, "column_names") and hasattr(table, "schema")
+
+
+def column_names(table: Any) -> list[Hashable] | None:
+    """Return the names of the columns; None for an array, which has none."""
+    if is_arrow(table):
+        return list(table.column_names)
+    return list(table.columns) if hasattr(table, "columns") else None
+
+
+def take_rows(table: Any, indices: Indices) -> Any:
+    """Return chosen rows of a table in the form it has."""
+    return table.take(indices) if is_arrow(table) else _safe_indexing(table, indices)
+
+
+class TableRows(Rows):
+    """The rows of a table in memory. They can be compared once a metric has encoded them."""
+
+    dtype = np.dtype(object)
+
+    def __init__(self, table: Any) -> None:
+        self.n, self.n_features = table.shape
+        self.row_size, self.header = table.shape[1], table
+
+    def parts(self) -> Iterator[tuple[slice, Any]]:
+        """Return all rows as tables in memory, each with the range of its rows."""
+        yield slice(0, self.n), self.header
+
+    def encoded(self, encode: Encoder) -> Rows:
+        """Return rows that are compared by the numbers that `encode` makes of the table."""
+        return EncodedRows(self, ArrayRows(encode(self.header)))
+
+    def tile(self, rows: slice) -> Any:
+        raise TypeError("a table must be encoded before its rows are compared")
+
+    def take(self, indices: Indices) -> TableRows:
+        return TableRows(self.given(indices))
+
+    def given(self, indices: Indices) -> Any:
+        return take_rows(self.header, indices)
+
+
+class StoredTable(TableRows):
+    """The rows of a table in Parquet files, read a few row groups at a time."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._files, self._name = ParquetFiles(path, name), name
+        self.n, self.n_features = self._files.shape
+        self.row_size, self.header = self._files.shape[1], self._files.schema.empty_table()
+
+    def parts(self) -> Iterator[tuple[slice, Any]]:
+        edges = self._files.windows(8 * self.row_size)
+        for start, stop in itertools.pairwise(edges):
+            first = int(start)
+            for table in self._files.read_groups(start, stop):
+                yield slice(first, first + table.num_rows), table
+                first += table.num_rows
+
+    def encoded(self, encode: Encoder) -> Rows:
+        return EncodedRows(self, StoredRows(EncodedSource(self._files, encode), self._name, allow_nan=True))
+
+    def given(self, indices: Indices) -> Any:
+        """Return chosen rows as a pandas frame, or as an Arrow table where pandas is not installed."""
+        arrow = require("pyarrow", extra="parquet", needed_by="an Arrow table")
+        order = np.argsort(indices, kind="stable")
+        chosen = [self.header]
+        for rows, table in self.parts():
+            first, last = np.searchsorted(indices[order], [rows.start, rows.stop])
+            chosen.append(table.take(indices[order[first:last]] - rows.start))
+        table = arrow.concat_tables(chosen).take(np.argsort(order))
+        try:
+            return table.to_pandas(date_as_object=False)
+        except ImportError:
+            return table
+
+
+def check_table(X: Any, name: str, estimator: object) -> TableRows:
+    """Return the rows of a table: of a frame, of an array with the values it has, or of Parquet files."""
     if is_path(X):
-        raise ValueError(
-            f"{name}={os.fspath(X)!r} is a path: metric='gower' takes tables in memory; read it into a frame"
-        )
-    if not hasattr(X, "iloc") and not hasattr(X, "get_columns"):
-        kept = isinstance(X, np.ndarray) or issparse(X)
-        dtype = None if kept else object  # NumPy would make strings of lists of numbers and strings
-        return check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name, estimator=estimator)
-    if len(X.shape) != 2 or 0 in X.shape:
-        raise ValueError(f"{name} has shape {X.shape}: expected a table with rows and columns")
-    return X
+        if not is_parquet(Path(X)):
+            raise ValueError(
+                f"{name} is the path {str(X)!r}: metric='gower' reads Parquet files; read others into a frame"
+            )
+        rows: TableRows = StoredTable(Path(X), name)
+    elif hasattr(X, "iloc") or hasattr(X, "get_columns") or is_arrow(X):
+        if len(X.shape) != 2:
+            raise ValueError(f"{name} has shape {X.shape}: expected a table with rows and columns")
+        rows = TableRows(X)
+    else:
+        keeps_type = isinstance(X, np.ndarray) or issparse(X)
+        dtype = None if keeps_type else object  # NumPy would turn lists of numbers and strings into strings
+        rows = TableRows(check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name, estimator=estimator))
+    if 0 in (rows.n, rows.n_features):
+        raise ValueError(f"{name} has shape {(rows.n, rows.n_features)}: expected a table with rows and columns")
+    return rows

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
-from onebatchpam._memory import resolve_memory_limit
-from onebatchpam._parameters import check_choice, check_integer, check_n_clusters, check_not_negative, resolve_n_jobs
+from onebatchpam._parameters import check_integer, check_n_clusters
 from onebatchpam._progress import Stages
-from onebatchpam.algorithms import OneBatchPAM, Selection, warn_if_imperfect
-from onebatchpam.batch import VARIANTS, resolve_batch_size, sample_block, weigh
+from onebatchpam._run import Run
+from onebatchpam.algorithms import InMemory, OneBatchPAM, advise_more_passes, warn_if_imperfect
+from onebatchpam.batch import draw_batch, resolve_batch_size
 from onebatchpam.evaluation.plots import plot_k_selection
 from onebatchpam.evaluation.silhouette import mean_silhouette
-from onebatchpam.search import assign, initial_medoids, search_swaps
+from onebatchpam.search import SwapOptions, assign, draw_medoids, run_swaps
+from onebatchpam.space import open_space
 
 # A curve that stays this near to a straight line has no elbow, as a fraction of its height.
 SMALLEST_ELBOW = 0.05
@@ -151,32 +151,29 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     template = OneBatchPAM() if estimator is None else estimator
     if not isinstance(template, OneBatchPAM):
         raise ValueError(f"estimator={template!r}: expected OneBatchPAM(...), whose batch all k can share")
-    n_jobs = resolve_n_jobs(template.n_jobs)
-    stages = Stages(check_integer(template.verbose, "verbose", at_least=0))
-    rng = check_random_state(template.random_state)
-    variant = check_choice(template.variant, "variant", VARIANTS)
-    max_iter = check_integer(template.max_iter, "max_iter", at_least=1)
-    tol = check_not_negative(template.tol, "tol")
-    memory_limit = resolve_memory_limit(template.memory_limit)
     if not isinstance(template.init, str):
         raise ValueError("init holds medoids for a single k: expected the name of a method")
-    space = template._open_space(X, n_jobs)
-    ks = check_k_range(k_range, space.n)
-    m = resolve_batch_size(template.batch_size, space.n, ks[-1])
+    settings = template._check_settings()
+    wanted = check_k_range(k_range)
+    run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
+    space = open_space(X, template.metric, template.metric_params, run.n_jobs, template)
+    ks = [check_n_clusters(k, space.n) for k in wanted]
+    m = resolve_batch_size(settings.batch_size, space.n, ks[-1])
 
-    starts = [initial_medoids(template.init, space, k, rng, stages) for k in ks]
+    starts = [draw_medoids(settings.init, space, k, run) for k in ks]
     began = time.perf_counter()
-    batch, block, scan = sample_block(space, m, variant, ks[0], memory_limit, rng, n_jobs, stages)
-    weights = weigh(space, block, batch, variant, scan)
+    batch, block = draw_batch(InMemory(space, ks[0], settings.memory_limit, run), m, settings.variant)
     block_seconds = time.perf_counter() - began
 
+    options = SwapOptions(settings.max_iter, settings.tol)
     inertias, silhouettes, seconds, all_medoids = [], [], [], []
     for k, start in zip(ks, starts, strict=True):
         began = time.perf_counter()
-        search = search_swaps(block, start, weights, max_iter=max_iter, tol=tol, n_jobs=n_jobs, stages=stages)
-        medoids, assignment = assign(space, search.medoids, stages)
-        warn_if_imperfect(Selection.of_search(search), len(np.unique(assignment.labels)))
-        silhouettes.append(mean_silhouette(space.to_medoids(medoids), stages) if k > 1 else np.nan)
+        search = run_swaps(block, start, batch.weights, options, run)
+        medoids, assignment = assign(space, search.medoids, run.stages)
+        advice = advise_more_passes(search.n_iter, search.converged)
+        warn_if_imperfect(advice, k, np.bincount(assignment.labels, minlength=k))
+        silhouettes.append(mean_silhouette(space.distances_from(medoids), run.stages) if k > 1 else np.nan)
         inertias.append(assignment.inertia)
         all_medoids.append(medoids)
         seconds.append(time.perf_counter() - began)
@@ -190,11 +187,11 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     )
 
 
-def check_k_range(k_range: Iterable[int], n: int) -> list[int]:
+def check_k_range(k_range: Iterable[int]) -> list[int]:
     """Return the numbers of medoids to try, ascending."""
     if isinstance(k_range, (str, int, np.integer)) or not isinstance(k_range, Iterable):
         raise ValueError(f"k_range={k_range!r}: expected several numbers of medoids, such as range(2, 11)")
-    ks = sorted({check_n_clusters(k, n) for k in k_range})
+    ks = sorted({check_integer(k, "n_clusters", at_least=1) for k in k_range})
     if not ks:
         raise ValueError("k_range is empty: expected several numbers of medoids, such as range(2, 11)")
     return ks

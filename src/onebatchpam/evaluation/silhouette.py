@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._progress import Stages
 from onebatchpam.algorithms import MedoidEstimator
-from onebatchpam.metrics import Columns, each_tile
+from onebatchpam.space import Distances
 
 
 def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
@@ -43,16 +43,16 @@ def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
     """
     if not isinstance(model, MedoidEstimator):
         raise ValueError(f"model is of type {type(model).__name__}: expected a fitted estimator of this package")
-    return mean_silhouette(model._columns(X), Stages())
+    return mean_silhouette(model._distances_to_medoids(X), Stages())
 
 
-def mean_silhouette(columns: Columns, stages: Stages) -> float:
+def mean_silhouette(distances: Distances, stages: Stages) -> float:
     """Return the average medoid silhouette of rows, given their dissimilarities to the medoids."""
-    if columns.n_columns < 2:
+    if distances.n_columns < 2:
         raise ValueError("the medoid silhouette compares two medoids, and there is only one: expected n_clusters >= 2")
-    values = np.empty(columns.n_rows)
-    with stages.stage("silhouette", total=columns.n_rows) as bar:
-        for rows, tile in each_tile(columns, columns.dtype):
+    values = np.empty(distances.n_rows)
+    with stages.stage("silhouette", total=distances.n_rows) as bar:
+        for rows, tile in distances.each_tile(distances.dtype):
             values[rows] = silhouettes(tile)
             bar.update(len(tile))
     return float(np.mean(values))

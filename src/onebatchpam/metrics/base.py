@@ -1,22 +1,96 @@
-"""What a metric is, and what it gives: the dissimilarities of all rows to some points, a tile at a time."""
+"""What a metric is: it checks data, learns from them what it must, and packs points to compare rows with."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core
-from onebatchpam._progress import Stages
-from onebatchpam._tiles import Room, tile_bounds
-from onebatchpam.data import are_strings, check_rows
+from onebatchpam.data import ArrayRows, Rows, are_strings, check_rows
+
+MetricLike = str | Callable[..., Any] | Any  # Any: a pointer to a compiled function
+
+
+class Points(ABC):
+    """The fixed side of a comparison, made ready to be compared with many rows: the columns of a block."""
+
+    n: int
+    dtype: np.dtype[Any]  # of the dissimilarities
+    tile_rows: int  # how many rows to compare at a time
+    is_cheap = False  # whether computing an entry again takes no longer than fetching it from memory
+
+    @abstractmethod
+    def fill(self, tile: Any, out: NDArray[Any]) -> None:
+        """Write the dissimilarities of a tile of rows to `out` of shape (rows, n)."""
+
+    def fill_viewed(self, tile: Any, out: NDArray[np.float32], viewer: _core.Viewer) -> None:
+        """Fill `out` and show it to a viewer, while it is in the cache where that is possible."""
+        self.fill(tile, out)
+        viewer.see(out)
+
+    def name_pair(self, row: str, column: str) -> str:
+        """Return how errors call the dissimilarity of a row and a column, given the names of these."""
+        return f"the dissimilarity of {row} and {column}"
+
+
+class Metric(ABC):
+    """A dissimilarity between rows. Its life is check, fit, encode, pack."""
+
+    allows_nan = False
+
+    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
+        """Return X as rows of the kind that this metric compares."""
+        if are_strings(X):
+            raise ValueError(f"{name} holds strings: expected rows of numbers, or a metric of text like 'levenshtein'")
+        return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
+
+    def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
+        """Return the metric with all that it takes from the data, such as variances."""
+        return self
+
+    def encode(self, rows: Rows) -> Rows:
+        """Return checked rows in the form in which the fitted metric compares them."""
+        return rows
+
+    def read(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
+        """Return data that come after the fit as rows to compare."""
+        return self.encode(self.check(X, name, estimator))
+
+    @abstractmethod
+    def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
+        """Make points ready to be compared with these rows.
+
+        The rows are the first argument of the dissimilarity, the candidates, or else the second one.
+        """
+
+    def read_medoids(self, centers: Any, indices: NDArray[np.int64]) -> Rows:
+        """Return fitted medoids, given in the form in which users see them, as rows to compare with."""
+        return self.read(centers, "cluster_centers_").in_memory()
+
+    def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
+        """Return the weighted mean of the rows as a single row."""
+        mean = mean_of_features(rows, weights, skip_nan=self.allows_nan)
+        return ArrayRows(mean.astype(compute_dtype(rows.dtype, np.dtype(np.float32))))
+
+    def whole_block(self, rows: Rows) -> NDArray[np.float32] | None:
+        """Return the dissimilarities of all pairs of rows if they are in memory and can be searched in place."""
+        return None
+
+    def summarise(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Any:
+        """Return what fitting the metric takes from a part of the data, for data that come in parts."""
+        return rows.given(np.arange(min(rows.n, 1)))
+
+    def fit_parts(self, summaries: list[Any]) -> Metric:
+        """Return the metric fitted to data that come in parts, given the summaries of all parts."""
+        return self.fit(self.check(summaries[0], "X"))
 
 
 def compute_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type in which rows are compared: bytes as they are, what float32 holds exactly in float32."""
+    """Return the type in which rows are compared: bytes, float32 if that holds every value exactly, or float64."""
     common = np.result_type(*dtypes)
     if common == np.uint8:
         return common
@@ -28,127 +102,38 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
-MetricLike = str | Callable[..., Any] | Any  # Any: a pointer to a compiled function
-
-# What a metric compares: something with a shape and a type of which a slice gives a tile. An array of indices chooses
-# rows of it.
-Rows = Any
-
-
-class Metric(ABC):
-    """A dissimilarity between rows of features."""
-
-    allows_nan = False
-
-    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
-        """Return X as rows that this metric can compare."""
-        if are_strings(X):
-            raise ValueError(f"{name} holds strings: expected rows of numbers, or a metric of text like 'levenshtein'")
-        return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
-
-    def fitted(self, X: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
-        """Return the metric with what it takes from the data, such as variances."""
-        return self
-
-    def comparing(self, X: Rows) -> Metric:
-        """Return the fitted metric for new rows, of which not all that was found in the data may be true."""
-        return self
-
-    @abstractmethod
-    def to(self, points: Rows, X: Rows, n_jobs: int) -> Columns:
-        """Compare the rows of X, as candidates, with these points: d(row, point)."""
-
-    def to_medoids(self, medoids: Rows, X: Rows, n_jobs: int) -> Columns:
-        """Compare these medoids with the rows of X, as points: d(medoid, row), a row for each row of X."""
-        return self.to(medoids, X, n_jobs)
-
-    def as_given(self, rows: Rows) -> Any:
-        """Return rows in the form in which users see them; `check` of it gives the rows again."""
-        return rows
-
-    def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
-        """Return the weighted mean of the rows as a single row."""
-        mean = mean_of_features(rows, weights, skip_nan=self.allows_nan)
-        return mean.astype(compute_dtype(rows.dtype, np.dtype(np.float32)))
-
-
-# A sum over all rows is the sum of sums over this many, which all can be in memory; whatever the tiles are.
+# A sum over all rows is a sum of sums over this many, however the rows are tiled, so that its last digits do not depend
+# on the tiles; and so few that they fit in memory.
 SUMMED_ROWS = 2**14
 
 
 def sum_of_rows(
-    X: Rows,
+    rows: Rows,
     weights: NDArray[np.float64],
     summed: Callable[[NDArray[Any], NDArray[np.float64]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Return what `summed` makes of some rows and their weights, in sum over all rows."""
-    pieces = [slice(start, start + SUMMED_ROWS) for start in range(0, X.shape[0], SUMMED_ROWS)]
-    total = summed(X[pieces[0]], weights[pieces[0]])
+    """Return the sum over all rows of what `summed` makes of some rows and their weights."""
+    pieces = [slice(start, min(start + SUMMED_ROWS, rows.n)) for start in range(0, rows.n, SUMMED_ROWS)]
+    total = summed(rows.tile(pieces[0]), weights[pieces[0]])
     for piece in pieces[1:]:
-        total += summed(X[piece], weights[piece])
+        total += summed(rows.tile(piece), weights[piece])
     return total
 
 
 def weighted_sum(rows: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of each feature."""
+    """Return the weighted sum of each feature."""
     return np.einsum("i,ij->j", weights, rows)
 
 
-def mean_of_features(X: Rows, weights: NDArray[np.float64], *, skip_nan: bool) -> NDArray[np.float64]:
-    """Return the weighted mean as an array of one row; NaN for a feature that no row has."""
+def mean_of_features(rows: Rows, weights: NDArray[np.float64], *, skip_nan: bool) -> NDArray[np.float64]:
+    """Return the weighted mean as an array of one row, with NaN for a feature that is missing in every row."""
     if not skip_nan:
-        return sum_of_rows(X, weights / weights.sum(), weighted_sum)[np.newaxis]
+        return sum_of_rows(rows, weights / weights.sum(), weighted_sum)[np.newaxis]
 
-    def sums_and_weights(rows: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        known = ~np.isnan(rows)
-        return np.stack([weighted_sum(np.where(known, rows, 0), weights), weights @ known])
+    def sums_and_weights(tile: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        known = ~np.isnan(tile)
+        return np.stack([weighted_sum(np.where(known, tile, 0), weights), weights @ known])
 
-    sums, known_weights = sum_of_rows(X, weights, sums_and_weights)
+    sums, known_weights = sum_of_rows(rows, weights, sums_and_weights)
     with np.errstate(invalid="ignore"):
         return (sums / known_weights)[np.newaxis]
-
-
-class Columns(ABC):
-    """Dissimilarities of n rows to a fixed set of points: the columns of a block."""
-
-    n_rows: int
-    n_columns: int
-    dtype: np.dtype[Any]
-    tile_rows: int
-    is_cheap = False  # whether to compute an entry again takes no longer than to keep it and to fetch it
-
-    @abstractmethod
-    def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        """Write the dissimilarities of these rows to `out` of shape (rows, n_columns)."""
-
-    def fill_viewed(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer) -> None:
-        """Fill, and show what was computed to a viewer: if that can be, while it is in the cache."""
-        self.fill(rows, out)
-        viewer.see(out)
-
-    def tiles(self) -> Iterator[slice]:
-        """Return the ranges in which to fill all rows."""
-        return tile_bounds(self.n_rows, self.tile_rows)
-
-
-def fill_all(columns: Columns, out: NDArray[Any], stages: Stages, name: str) -> NDArray[Any]:
-    """Fill `out` of shape (n_rows, n_columns), tile by tile."""
-    with stages.stage(name, total=columns.n_rows) as bar:
-        for rows in columns.tiles():
-            columns.fill(rows, out[rows])
-            bar.update(rows.stop - rows.start)
-    return out
-
-
-def each_tile(columns: Columns, dtype: Any = np.float32) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Compute all tiles and keep none: each takes the place of the one before, which is in the cache."""
-    room = Room(columns.n_columns, dtype)
-    for rows in columns.tiles():
-        tile = room.of(rows)
-        columns.fill(rows, tile)
-        yield rows, tile
-
-
-def only_column(columns: Columns) -> NDArray[Any]:
-    """Return the dissimilarities of all rows to a single point, of shape (n_rows,)."""
-    return fill_all(columns, np.empty((columns.n_rows, 1), columns.dtype), Stages(), "distances")[:, 0]

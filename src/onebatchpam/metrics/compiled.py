@@ -88,11 +88,11 @@ class NativeFunction(OrderedMetric):
     def tile_entries(self) -> int:
         return _tiles.TILE_ENTRIES
 
-    def compare(self, rows: NDArray[Any], columns: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
-        found = np.empty((len(rows), len(columns)))
-        first, second = (np.ascontiguousarray(block, dtype=np.float64) for block in (rows, columns))
-        self.function.core.fill(first, second, rows_first, found, n_jobs)
-        return found
+    def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
+        values = np.empty((len(rows), len(points)))
+        first, second = (np.ascontiguousarray(block, dtype=np.float64) for block in (rows, points))
+        self.function.core.fill(first, second, rows_first, values, n_jobs)
+        return values
 
 
 def is_compiled(metric: object) -> bool:

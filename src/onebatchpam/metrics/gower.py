@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
 
 from onebatchpam import _core, _tiles
-from onebatchpam.data import TableColumn, check_table, columns_of
-from onebatchpam.metrics.base import Columns, Metric
+from onebatchpam._tiles import rows_per_tile
+from onebatchpam.data import Rows, TableColumn, TableRows, check_table, column_names, columns_of, take_rows
+from onebatchpam.metrics.base import Metric, Points
 
 KINDS = ("numeric", "ordinal", "categorical")
 
@@ -93,15 +92,8 @@ class Encoding:
     encoders: list[Numbers | Levels]
     weights: NDArray[np.float32]
 
-    @classmethod
-    def of(cls, table: Any, kinds: Mapping[Hashable, Any], weights: Any) -> Encoding:
-        columns = list(columns_of(table))
-        names = [column.name for column in columns]
-        check_names(kinds, names, "kinds")
-        encoders = [make_encoder(column, kinds.get(column.name, column.kind)) for column in columns]
-        return cls(names, encoders, check_column_weights(weights, names))
-
     def encode(self, table: Any) -> NDArray[np.float32]:
+        """Return a row of numbers for each row of a table."""
         encoded = np.empty(table.shape, dtype=np.float32)
         with np.errstate(over="ignore"):  # a new number far out of range is as far as can be
             for position, column in enumerate(columns_of(table)):
@@ -143,25 +135,22 @@ def check_column_weights(weights: Any, names: list[Hashable]) -> NDArray[np.floa
     return (array / array.max()).astype(np.float32)
 
 
-class Table:
-    """Rows as the user gave them, encoded when they are first compared."""
+def summarise_column(column: TableColumn, kinds: Mapping[Hashable, Any]) -> TableColumn:
+    """Return a column of the few values from which the same encoding is learnt as from all of them."""
+    if column.values.dtype.kind in "iufmM" and kinds.get(column.name, "numeric") == "numeric":
+        known = column.values[~np.isnat(column.values)] if column.values.dtype.kind in "mM" else column.values
+        known = known[known == known]
+        return replace(column, values=np.array([known.min(), known.max()]) if len(known) else known)
+    distinct = column.distinct()
+    return replace(column, values=np.fromiter(distinct, dtype=object, count=len(distinct)))
 
-    def __init__(self, given: Any, encoding: Encoding) -> None:
-        self.given = given
-        self.encoding = encoding
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.given.shape)
-
-    @cached_property
-    def values(self) -> NDArray[np.float32]:
-        return self.encoding.encode(self.given)
-
-    def __getitem__(self, indices: NDArray[np.int64]) -> Table:
-        rows = Table(_safe_indexing(self.given, indices), self.encoding)
-        rows.values = self.values[indices]
-        return rows
+def merge_columns(parts: list[TableColumn]) -> TableColumn:
+    """Return a column that holds the values of all parts of it; its levels are those of the part that has most."""
+    known = [part for part in parts if len(part.values)] or parts[:1]
+    levels = max((part.levels for part in known if part.levels is not None), key=len, default=None)
+    values = np.concatenate([part.values for part in known])
+    return TableColumn(known[0].name, values, levels, all(part.is_ordered for part in known))
 
 
 @dataclass(frozen=True)
@@ -173,76 +162,67 @@ class Gower(Metric):
     encoding: Encoding | None = None
 
     @classmethod
-    def with_params(cls, kinds: Any = None, weights: Any = None) -> Gower:
+    def with_params(cls, params: Mapping[str, Any]) -> Gower:
         """Return the metric for `metric_params`."""
+        unknown = [name for name in params if name not in ("kinds", "weights")]
+        if unknown:
+            raise ValueError(
+                f"metric='gower' has no parameter {unknown[0]!r}: expected metric_params among ['kinds', 'weights']"
+            )
+        kinds = params.get("kinds")
         if kinds is not None and not isinstance(kinds, Mapping):
             raise ValueError(f"kinds={kinds!r}: expected a dictionary of some columns' kinds")
-        return cls(kinds or {}, weights)
+        return cls(kinds or {}, params.get("weights"))
 
-    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Table:
-        table = check_table(X, name, estimator)
-        if self.encoding is None:
-            return Table(table, Encoding.of(table, self.kinds, self.weights))
-        names = getattr(table, "columns", self.encoding.names)
-        if estimator is None and list(names) != self.encoding.names:
-            raise ValueError(f"{name} has the columns {list(names)}: expected those of X, {self.encoding.names}")
-        return Table(table, self.encoding)
+    def check(self, X: ArrayLike, name: str, estimator: object = None) -> TableRows:
+        rows = check_table(X, name, estimator)
+        if self.encoding is not None and estimator is None:  # an estimator compares the names itself
+            names = column_names(rows.header)
+            if names is not None and names != self.encoding.names:
+                raise ValueError(f"{name} has the columns {names}: expected those of X, {self.encoding.names}")
+        return rows
 
-    def fitted(self, X: Table, weights: NDArray[np.float64] | None = None) -> Gower:
-        if weights is not None and not weights.all():  # ranges are those of the rows that have a weight
-            X.encoding = Encoding.of(_safe_indexing(X.given, np.flatnonzero(weights)), self.kinds, self.weights)
-        return replace(self, encoding=X.encoding)
+    def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Gower:
+        return self.fit_parts([self.summarise(rows, weights)])
 
-    def as_given(self, rows: Table) -> Any:
-        return rows.given
+    def summarise(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> list[TableColumn]:
+        assert isinstance(rows, TableRows)  # as `check` returned them
+        parts = []
+        for part, table in rows.parts():
+            if weights is not None and not weights[part].all():  # rows without a weight do not count
+                table = take_rows(table, np.flatnonzero(weights[part]))
+            parts.append([summarise_column(column, self.kinds) for column in columns_of(table)])
+        return [merge_columns(list(column)) for column in zip(*parts, strict=True)]
 
-    def mean(self, rows: Table, weights: NDArray[np.float64]) -> Table:
+    def fit_parts(self, summaries: list[list[TableColumn]]) -> Gower:
+        columns = [merge_columns(list(parts)) for parts in zip(*summaries, strict=True)]
+        names = [column.name for column in columns]
+        check_names(self.kinds, names, "kinds")
+        encoders = [make_encoder(column, self.kinds.get(column.name, column.kind)) for column in columns]
+        return replace(self, encoding=Encoding(names, encoders, check_column_weights(self.weights, names)))
+
+    def encode(self, rows: Rows) -> Rows:
+        assert isinstance(rows, TableRows) and self.encoding is not None  # noqa: PT018 (checked, and fitted)
+        return rows.encoded(self.encoding.encode)
+
+    def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
         raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='gower'")
 
-    def to(self, points: Table, X: Table, n_jobs: int) -> Columns:
-        return _GowerColumns(points, X, n_jobs)
+    def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
+        assert self.encoding is not None  # the metric is fitted
+        return GowerPoints(points, self.encoding.weights, n_jobs)
 
 
-class _GowerColumns(Columns):
+class GowerPoints(Points):
+    """Encoded points, packed for the native kernel."""
+
     dtype = np.dtype(np.float32)
 
-    def __init__(self, points: Table, X: Table, n_jobs: int) -> None:
-        self.n_rows, self.n_columns = X.shape[0], points.shape[0]
-        work = points.values.size
-        self.tile_rows = min(_tiles.NATIVE_TILE_WORK // work, _tiles.TILE_ENTRIES // max(points.shape))
-        self._packed = _core.GowerColumns(np.ascontiguousarray(points.values), X.encoding.weights)
-        self._values, self._n_jobs = X.values, n_jobs
+    def __init__(self, points: Rows, weights: NDArray[np.float32], n_jobs: int) -> None:
+        self.n = points.n
+        self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.NATIVE_TILE_WORK)
+        self._packed = _core.GowerColumns(np.ascontiguousarray(points.tile(slice(0, points.n))), weights)
+        self._n_jobs = n_jobs
 
-    def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        self._packed.fill(self._values[rows], out, self._n_jobs)
-
-
-def summarise(column: TableColumn, kinds: Mapping[Hashable, Any]) -> TableColumn:
-    """Return a column with the few values from which the same encoding is learnt as from all of them."""
-    if column.values.dtype.kind in "iufmM" and kinds.get(column.name, "numeric") == "numeric":
-        known = column.values[~np.isnat(column.values)] if column.values.dtype.kind in "mM" else column.values
-        known = known[known == known]
-        return replace(column, values=np.array([known.min(), known.max()]) if len(known) else known)
-    values = np.empty(0, dtype=object)
-    distinct = column.distinct()
-    values.resize(len(distinct))
-    values[:] = distinct
-    return replace(column, values=values)
-
-
-def merge_columns(parts: list[TableColumn]) -> TableColumn:
-    """Return a column that holds what the parts of it hold; levels are those of the first part that has all of them."""
-    known = [part for part in parts if len(part.values)] or parts[:1]
-    levels = max((part.levels for part in known if part.levels is not None), key=len, default=None)
-    return TableColumn(
-        known[0].name, np.concatenate([part.values for part in known]), levels, all(part.is_ordered for part in known)
-    )
-
-
-def fitted_to_parts(metric: Gower, parts: list[list[TableColumn]]) -> Gower:
-    """Return the metric with an encoding for the whole table, given the summaries of its parts."""
-    columns = [merge_columns(list(each)) for each in zip(*parts, strict=True)]
-    names = [column.name for column in columns]
-    check_names(metric.kinds, names, "kinds")
-    encoders = [make_encoder(column, metric.kinds.get(column.name, column.kind)) for column in columns]
-    return replace(metric, encoding=Encoding(names, encoders, check_column_weights(metric.weights, names)))
+    def fill(self, tile: NDArray[np.float32], out: NDArray[Any]) -> None:
+        self._packed.fill(np.ascontiguousarray(tile), out, self._n_jobs)

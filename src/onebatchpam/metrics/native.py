@@ -1,4 +1,8 @@
-"""The metrics of the native core. Numbers that are bytes are compared as bytes, which is faster and exact."""
+"""The metrics of the native core.
+
+Pixels and counts often come as floats, but are compared several times faster as bytes, and exactly. So whole numbers
+from 0 to 255 are recognised, and such numbers divided by 255, as images often are.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core, _tiles
-from onebatchpam._tiles import tile_bounds
-from onebatchpam.metrics.base import Columns, Metric, Rows, compute_dtype, output_dtype
+from onebatchpam._tiles import rows_per_tile
+from onebatchpam.data import Rows
+from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 
-CHEAP_FEATURES = 16  # so many are compared while a dissimilarity that was kept would be fetched from memory
+NATIVE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "chebyshev", "cosine")
+BYTE_METRICS = ("manhattan", "euclidean", "sqeuclidean")  # those with kernels for bytes
+# Comparing this many features takes about as long as fetching a dissimilarity from memory.
+CHEAP_FEATURES = 16
+# Values divided by 255 are rounded, which puts a difference of two of them off by about 1e-5 of it. In a sum of this
+# many differences such errors even out.
+FEWEST_FEATURES_DIVIDED = 32
 
 
 @dataclass(frozen=True)
@@ -20,68 +31,53 @@ class NativeMetric(Metric):
     """One of the kernels in `src/core`."""
 
     name: str
-    steps: int = 0  # if not zero, all values are byte / steps, and compared as bytes
+    byte_divisor: int | None = None  # if every value of the fitted data is a byte divided by this number
 
-    def fitted(self, X: Rows, weights: NDArray[np.float64] | None = None) -> NativeMetric:
-        return replace(self, steps=steps_of_bytes(X) if self.name in BYTE_METRICS else 0)
+    def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> NativeMetric:
+        return replace(self, byte_divisor=find_byte_divisor(rows) if self.name in BYTE_METRICS else None)
 
-    def comparing(self, X: Rows) -> NativeMetric:
-        return self if self.steps and are_bytes(X, self.steps) else replace(self, steps=0)
+    def fit_parts(self, summaries: list[Any]) -> NativeMetric:
+        return self  # one row of each part does not tell whether all values are bytes
 
-    def to(self, points: NDArray[Any], X: Rows, n_jobs: int) -> Columns:
-        return _NativeColumns(self, points, X, n_jobs)
+    def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
+        return NativePoints(self, points, rows, n_jobs)
 
 
-class _NativeColumns(Columns):
-    def __init__(self, metric: NativeMetric, points: NDArray[Any], X: Rows, n_jobs: int) -> None:
-        self.n_rows, self.n_columns = X.shape[0], len(points)
-        self._row_dtype = compute_dtype(points.dtype, X.dtype)
+class NativePoints(Points):
+    """Points packed into the panels that the kernels read."""
+
+    def __init__(self, metric: NativeMetric, points: Rows, rows: Rows, n_jobs: int) -> None:
+        self.n = points.n
+        self._row_dtype = compute_dtype(points.dtype, rows.dtype)
         self.dtype = output_dtype(self._row_dtype)
-        self.tile_rows = min(_tiles.NATIVE_TILE_WORK // points.size, _tiles.TILE_ENTRIES // max(points.shape))
-        self.is_cheap = points.shape[1] <= CHEAP_FEATURES
-        # Points need not be rows of X: their mean is seldom made of bytes.
-        steps = metric.steps if metric.steps and are_bytes(points, metric.steps) else 0
-        self._packed = _core.PackedColumns(np.ascontiguousarray(points, dtype=self._row_dtype), metric.name, steps)
-        self._X = X
+        self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.NATIVE_TILE_WORK)
+        self.is_cheap = points.row_size <= CHEAP_FEATURES
+        values = np.ascontiguousarray(points.tile(slice(0, points.n)), dtype=self._row_dtype)
+        self._packed = _core.PackedColumns(values, metric.name, shared_divisor(metric, points, rows) or 0)
         self._n_jobs = n_jobs
 
-    def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        self._packed.fill(self._converted(rows), out, self._n_jobs)
+    def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
+        self._packed.fill(self._converted(tile), out, self._n_jobs)
 
-    def fill_viewed(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer) -> None:
-        self._packed.fill(self._converted(rows), out, viewer)
+    def fill_viewed(self, tile: NDArray[Any], out: NDArray[np.float32], viewer: _core.Viewer) -> None:
+        self._packed.fill(self._converted(tile), out, viewer)
 
-    def _converted(self, rows: slice) -> NDArray[Any]:
-        # Only this tile is converted when X is of another type or memory order.
-        return np.ascontiguousarray(self._X[rows], dtype=self._row_dtype)
-
-
-NATIVE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "chebyshev", "cosine")
-
-BYTE_METRICS = ("manhattan", "euclidean", "sqeuclidean")  # of which those of bytes have kernels of their own
-
-# A difference of values divided by 255 and rounded is off by some 1e-5 of it, which a sum of many such evens out.
-FEWEST_FEATURES_DIVIDED = 32
+    def _converted(self, tile: NDArray[Any]) -> NDArray[Any]:
+        """Return a tile in the type and memory order of the kernels; the other rows stay as they are."""
+        return np.ascontiguousarray(tile, dtype=self._row_dtype)
 
 
-def steps_of_bytes(X: Any) -> int:
-    """Return 1 or 255 if all values are bytes divided by it, else 0."""
-    if X.dtype == np.uint8:
-        return 0
-    choices = (1, 255) if X.shape[1] >= FEWEST_FEATURES_DIVIDED else (1,)
-    return next((steps for steps in choices if are_bytes(X, steps)), 0)
+def find_byte_divisor(rows: Rows) -> int | None:
+    """Return 1 or 255 if every value is a byte divided by it; None also if the rows are bytes already."""
+    if rows.dtype == np.uint8:
+        return None
+    choices = (1, 255) if rows.row_size >= FEWEST_FEATURES_DIVIDED else (1,)
+    return next((divisor for divisor in choices if rows.are_bytes(divisor)), None)
 
 
-def are_bytes(X: Any, steps: int) -> bool:
-    """Say whether all values are bytes divided by this number; mostly the first row tells."""
-    if not isinstance(X, np.ndarray) or isinstance(X, np.memmap):
-        return False  # a file is not read once more for this
-    tiles = tile_bounds(len(X), _tiles.TILE_ENTRIES // X.shape[1])
-    return all(_are_bytes(X[rows], steps) for rows in (slice(0, 1), *tiles))
-
-
-def _are_bytes(tile: NDArray[Any], steps: int) -> bool:
-    if tile.dtype.kind != "f":
-        return steps == 1 and bool(tile.min() >= 0 and tile.max() <= 255)
-    dtype = np.float32 if np.can_cast(tile.dtype, np.float32) else np.float64
-    return _core.are_bytes(np.ascontiguousarray(tile, dtype=dtype), steps)
+def shared_divisor(metric: NativeMetric, points: Rows, rows: Rows) -> int | None:
+    """Return the divisor with which both sides are bytes; new rows, or the mean of rows, need not be."""
+    divisor = metric.byte_divisor
+    if divisor is None or not rows.are_bytes(divisor) or not points.are_bytes(divisor):
+        return None
+    return divisor

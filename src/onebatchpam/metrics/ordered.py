@@ -1,7 +1,7 @@
-"""Dissimilarities that may depend on the order of their arguments, and that may be anything the user wrote.
+"""Dissimilarities that may depend on the order of their arguments: functions, compiled functions, distances of text.
 
-The order is candidate first, point second, whichever of the two are the rows of a block. What is no dissimilarity is
-reported with the pair it came from.
+The order is candidate first, point second, whichever of the two are the rows of a block. A value that is not a
+dissimilarity is reported with the pair it came from.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _tiles
-from onebatchpam.data import has_features
-from onebatchpam.metrics.base import Columns, Metric, Rows, compute_dtype, output_dtype
-from onebatchpam.metrics.checks import PairError
+from onebatchpam.data import Rows
+from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
+from onebatchpam.metrics.checks import PairError, check_entries
 
-# Nothing is known of what a comparison costs, so as many pairs are compared at once as take about this long: Ctrl-C is
-# answered in between.
-SECONDS_AT_ONCE = 0.2
-
+# The cost of a comparison is unknown, so each call compares as many pairs as take about this long: Ctrl-C is answered
+# between calls.
+SECONDS_PER_CALL = 0.2
 FIRST_PAIRS = 16
 
 
@@ -35,10 +34,10 @@ class OrderedMetric(Metric):
         """How errors call the metric."""
 
     @abstractmethod
-    def compare(self, rows: NDArray[Any], columns: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
-        """Return d(row, column), or d(column, row), with a row for each of the rows."""
+    def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
+        """Return d(row, point), or d(point, row) unless rows are first, as an array of shape (rows, points)."""
 
-    def rows_at_once(self, columns: NDArray[Any]) -> int | None:
+    def rows_per_call(self, points: NDArray[Any]) -> int | None:
         """Return how many rows to compare in one call; None to go by the time they take."""
         return None
 
@@ -46,76 +45,67 @@ class OrderedMetric(Metric):
         """Return how many pairs to compare between two updates of the progress bar."""
         return _tiles.COMPARED_TILE_ENTRIES
 
-    def dtype(self, rows: NDArray[Any], columns: NDArray[Any]) -> np.dtype[Any]:
+    def entry_dtype(self, points: Rows, rows: Rows) -> np.dtype[Any]:
         """Return the type of the dissimilarities."""
-        return output_dtype(compute_dtype(rows.dtype, columns.dtype))
+        return output_dtype(compute_dtype(points.dtype, rows.dtype))
 
     def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
-        if not has_features(rows) or rows.dtype == object:
+        if rows.n_features is None or rows.dtype == object:
             raise ValueError("variant='lwcs' needs the mean of the rows: strings and other objects have none")
         return super().mean(rows, weights)
 
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
-        return _ComparedColumns(self, X, points, rows_first=True, n_jobs=n_jobs)
-
-    def to_medoids(self, medoids: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
-        return _ComparedColumns(self, X, medoids, rows_first=False, n_jobs=n_jobs)
+    def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
+        return OrderedPoints(self, points, rows, n_jobs, rows_first)
 
 
-class _ComparedColumns(Columns):
-    def __init__(
-        self, metric: OrderedMetric, rows: NDArray[Any], columns: NDArray[Any], *, rows_first: bool, n_jobs: int
-    ) -> None:
-        self.n_rows, self.n_columns = len(rows), len(columns)
-        self.dtype = metric.dtype(rows, columns)
-        self.tile_rows = metric.tile_entries() // self.n_columns
-        self._metric, self._rows, self._columns = metric, rows, columns
+class OrderedPoints(Points):
+    """Points as a plain array, compared with a tile of rows in pieces."""
+
+    def __init__(self, metric: OrderedMetric, points: Rows, rows: Rows, n_jobs: int, rows_first: bool) -> None:
+        self.n = points.n
+        self.dtype = metric.entry_dtype(points, rows)
+        self.tile_rows = metric.tile_entries() // self.n
+        self._metric, self._values = metric, points.tile(slice(0, points.n))
         self._rows_first, self._n_jobs = rows_first, n_jobs
-        rows_at_once = metric.rows_at_once(columns)
-        self._is_paced = rows_at_once is None
-        self._fewest_rows = n_jobs if self._is_paced else 1  # threads share rows
-        self._pairs = rows_at_once * self.n_columns if rows_at_once else FIRST_PAIRS
+        rows_per_call = metric.rows_per_call(self._values)
+        self._is_paced = rows_per_call is None
+        self._fewest_rows = n_jobs if self._is_paced else 1  # threads share the rows of a call
+        self._pairs = rows_per_call * self.n if rows_per_call else FIRST_PAIRS
 
-    def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        for some_rows, some_columns in self._pieces(rows):
+    def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
+        for rows, columns in self._pieces(len(tile)):
             began = time.perf_counter()
-            piece = out[some_rows.start - rows.start : some_rows.stop - rows.start, some_columns]
-            self._fill_piece(some_rows, some_columns, piece)
+            self._fill_piece(tile, rows, columns, out[rows, columns])
             if self._is_paced:
-                self._pairs = next_pairs(piece.size, time.perf_counter() - began)
+                self._pairs = next_pairs(out[rows, columns].size, time.perf_counter() - began)
 
-    def _pieces(self, rows: slice) -> Iterator[tuple[slice, slice]]:
-        """Cut into pieces of about as many pairs as are to be compared next."""
-        row, column = rows.start, 0
-        while row < rows.stop:
-            if column == 0 and self._pairs >= self.n_columns * self._fewest_rows:
-                stop = min(rows.stop, row + self._pairs // self.n_columns)
-                yield slice(row, stop), slice(0, self.n_columns)
+    def name_pair(self, row: str, column: str) -> str:
+        first, second = (row, column) if self._rows_first else (column, row)
+        return f"{self._metric.title}({first}, {second})"
+
+    def _pieces(self, n_rows: int) -> Iterator[tuple[slice, slice]]:
+        """Cut a tile into pieces, each of about as many pairs as are to be compared in the next call."""
+        row, column = 0, 0
+        while row < n_rows:
+            if column == 0 and self._pairs >= self.n * self._fewest_rows:
+                stop = min(n_rows, row + self._pairs // self.n)
+                yield slice(row, stop), slice(0, self.n)
                 row = stop
             else:
-                stop = min(rows.stop, row + self._fewest_rows)
-                end = min(self.n_columns, column + max(1, self._pairs // self._fewest_rows))
+                stop = min(n_rows, row + self._fewest_rows)
+                end = min(self.n, column + max(1, self._pairs // self._fewest_rows))
                 yield slice(row, stop), slice(column, end)
-                row, column = (stop, 0) if end == self.n_columns else (row, end)
+                row, column = (stop, 0) if end == self.n else (row, end)
 
-    def _fill_piece(self, rows: slice, columns: slice, out: NDArray[Any]) -> None:
+    def _fill_piece(self, tile: NDArray[Any], rows: slice, columns: slice, out: NDArray[Any]) -> None:
         try:
-            found = self._metric.compare(self._rows[rows], self._columns[columns], self._rows_first, self._n_jobs)
-            self._check(found)
+            values = self._metric.compare(tile[rows], self._values[columns], self._rows_first, self._n_jobs)
+            check_entries(values)
         except PairError as error:
-            raise error.moved(rows.start, columns.start, self._rows_first) from error.__cause__
-        with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
-            out[:] = found
-
-    def _check(self, found: NDArray[Any]) -> None:
-        valid = (found >= 0) & (found < np.inf)
-        if not valid.all():
-            row, column = (int(i) for i in np.unravel_index(np.argmin(valid), valid.shape))
-            advice = "; clip it at 0 if this is a rounding error" if -1e-6 < found[row, column] < 0 else ""
-            problem = f"is {found[row, column]}: expected a finite number that is not negative{advice}"
-            raise PairError(self._metric.title, problem, row, column)
+            raise error.moved(rows.start, columns.start) from error.__cause__
+        out[:] = values
 
 
 def next_pairs(n_pairs: int, seconds: float) -> int:
-    """Return how many pairs to compare next, given how long these took."""
-    return max(1, min(8 * n_pairs, int(n_pairs * SECONDS_AT_ONCE / max(seconds, 1e-6))))
+    """Return how many pairs to compare in the next call, given how long the last ones took."""
+    return max(1, min(8 * n_pairs, int(n_pairs * SECONDS_PER_CALL / max(seconds, 1e-6))))

@@ -1,8 +1,10 @@
-"""Which dissimilarity a name or a function stands for."""
+"""The table of metrics: which one a name or a function stands for, and what kinds of data it takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from onebatchpam.metrics.base import Metric, MetricLike
@@ -11,66 +13,97 @@ from onebatchpam.metrics.functions import resolve_function
 from onebatchpam.metrics.gower import Gower
 from onebatchpam.metrics.library import SCIPY_METRICS, SKLEARN_METRICS, LibraryMetric
 from onebatchpam.metrics.native import NATIVE_METRICS, NativeMetric
-from onebatchpam.metrics.sparse import SparseMetric
+from onebatchpam.metrics.precomputed import Precomputed
+from onebatchpam.metrics.sparse import SPARSE_METRICS, SparseMetric
 from onebatchpam.metrics.text import TEXT_METRICS, HammingMetric, TextMetric
 
-SPARSE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "cosine", "jaccard")
-
+Params = Mapping[str, Any]
 ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "chebychev": "chebyshev"}
 
-METRIC_NAMES = (*NATIVE_METRICS, *ALIASES, *SCIPY_METRICS, *SKLEARN_METRICS, "gower")
+
+@dataclass(frozen=True)
+class MetricTags:
+    """What kinds of data a metric takes, for scikit-learn's tags."""
+
+    allows_nan: bool = False
+    takes_categories: bool = False
+    takes_only_text: bool = False
+    takes_sparse: bool = False
+    is_pairwise: bool = False
+    keeps_float64: bool = True
 
 
-def _gower(params: Mapping[str, Any] | None) -> Metric:
-    unknown = [name for name in params or {} if name not in ("kinds", "weights")]
-    if unknown:
+@dataclass(frozen=True)
+class MetricInfo:
+    """A metric that has a name."""
+
+    make: Callable[[Params], Metric]
+    tags: MetricTags
+
+
+def make_without_params(name: str, make: Callable[[], Metric], params: Params) -> Metric:
+    """Return a metric that has no parameters."""
+    if params:
+        raise ValueError(f"metric={name!r} takes no parameters, got metric_params={dict(params)!r}")
+    return make()
+
+
+def make_text(name: str, params: Params) -> Metric:
+    """Return a metric of strings, whose parameters are checked before any string is."""
+    metric = TextMetric(name, params)
+    metric.check_params()
+    return metric
+
+
+def make_hamming(params: Params) -> Metric:
+    """Return the metric of strings or rows of numbers."""
+    return HammingMetric(TextMetric("hamming", params), LibraryMetric("hamming", params))
+
+
+def info(name: str, make: Callable[[Params], Metric], **tags: bool) -> dict[str, MetricInfo]:
+    """Return an entry of the table."""
+    return {name: MetricInfo(make, MetricTags(takes_sparse=name in SPARSE_METRICS, **tags))}
+
+
+METRICS: dict[str, MetricInfo] = {}
+for _name in NATIVE_METRICS:
+    METRICS |= info(_name, partial(make_without_params, _name, partial(NativeMetric, _name)))
+for _name in (*SCIPY_METRICS, *SKLEARN_METRICS):
+    METRICS |= info(_name, partial(LibraryMetric, _name), allows_nan=_name == "nan_euclidean")
+for _name in TEXT_METRICS:
+    METRICS |= info(_name, partial(make_text, _name), takes_only_text=True)
+METRICS |= info("hamming", make_hamming)
+METRICS |= info("gower", Gower.with_params, allows_nan=True, takes_categories=True, keeps_float64=False)
+METRICS |= info("precomputed", partial(make_without_params, "precomputed", Precomputed), is_pairwise=True)
+METRICS |= {alias: METRICS[name] for alias, name in ALIASES.items()}
+
+
+def tags_of(metric: MetricLike) -> MetricTags:
+    """Return what kinds of data a metric takes; a function of the user's own says itself what NaN means to it."""
+    if not isinstance(metric, str):
+        return MetricTags(allows_nan=True)
+    return METRICS[metric].tags if metric in METRICS else MetricTags()
+
+
+def resolve_metric(metric: MetricLike, params: Params | None = None, *, sparse: bool = False) -> Metric:
+    """Return the metric that a name or a function stands for, for rows that are sparse or not."""
+    params = dict(params or {})
+    if is_compiled(metric):
+        return resolve_compiled(metric, params)
+    if callable(metric):
+        return resolve_function(metric, params)
+    if not isinstance(metric, str) or metric not in METRICS:
+        raise ValueError(f"metric={metric!r} is not known: expected a function or one of {sorted(METRICS)}")
+    return resolve_sparse(metric, params) if sparse else METRICS[metric].make(params)
+
+
+def resolve_sparse(metric: str, params: Params) -> Metric:
+    """Return the metric of sparse rows that has this name."""
+    if not METRICS[metric].tags.takes_sparse:
         raise ValueError(
-            f"metric='gower' has no parameter {unknown[0]!r}: expected metric_params among ['kinds', 'weights']"
-        )
-    return Gower.with_params(**(params or {}))
-
-
-def _sparse(name: str, params: Mapping[str, Any] | None) -> Metric:
-    if name not in SPARSE_METRICS:
-        raise ValueError(
-            f"metric={name!r} does not compare sparse rows: expected one of {sorted(SPARSE_METRICS)}, or a dense array "
-            "as X.toarray()"
+            f"metric={metric!r} does not compare sparse rows: expected one of {sorted(SPARSE_METRICS)}, or a dense "
+            "array as X.toarray()"
         )
     if params:
-        raise ValueError(f"metric={name!r} takes no parameters for sparse rows, got metric_params={dict(params)!r}")
-    return SparseMetric(name)
-
-
-def compares_text(metric: MetricLike) -> bool:
-    """Say whether this metric is one of strings only."""
-    return isinstance(metric, str) and metric in TEXT_METRICS and metric != "hamming"
-
-
-def resolve_metric(name: MetricLike, params: Mapping[str, Any] | None = None, *, sparse: bool = False) -> Metric:
-    """Look up a metric by name, or take a function as one; for rows that are sparse matrices or not."""
-    params = dict(params or {})
-    if is_compiled(name):
-        return resolve_compiled(name, params)
-    if callable(name):
-        return resolve_function(name, params)
-    if not isinstance(name, str) or name not in (*METRIC_NAMES, *TEXT_METRICS):
-        raise ValueError(
-            f"metric={name!r} is not known: expected a function, 'precomputed' or one of "
-            f"{sorted({*METRIC_NAMES, *TEXT_METRICS})}"
-        )
-    canonical = ALIASES.get(name, name)
-    if sparse:
-        return _sparse(canonical, params)
-    if name == "gower":
-        return _gower(params)
-    if canonical in NATIVE_METRICS:
-        if params:
-            raise ValueError(f"metric={name!r} takes no parameters, got metric_params={params!r}")
-        return NativeMetric(canonical)
-    if canonical == "hamming":
-        return HammingMetric(TextMetric(canonical, params), LibraryMetric(canonical, params=params))
-    if canonical in TEXT_METRICS:
-        return TextMetric(canonical, params)
-    if canonical in SCIPY_METRICS:
-        return LibraryMetric(canonical, "scipy", params=params)
-    return LibraryMetric(canonical, "scikit-learn", allows_nan=canonical == "nan_euclidean", params=params)
+        raise ValueError(f"metric={metric!r} takes no parameters for sparse rows, got metric_params={params!r}")
+    return SparseMetric(ALIASES.get(metric, metric))

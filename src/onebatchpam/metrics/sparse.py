@@ -1,4 +1,4 @@
-"""Sparse rows: the metrics that are computed without making them dense."""
+"""Sparse rows: the metrics that are computed without making the rows dense."""
 
 from __future__ import annotations
 
@@ -11,52 +11,50 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
 from onebatchpam import _core, _tiles
-from onebatchpam.metrics.base import Columns, Metric, compute_dtype, output_dtype
+from onebatchpam._tiles import rows_per_tile
+from onebatchpam.data import Rows, SparseRows
+from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 
-SparseRows = Any  # a matrix or array of scipy in CSR format, the features of each row distinct and in order
+SPARSE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "cosine", "jaccard")
 
 
 @dataclass(frozen=True)
 class SparseMetric(Metric):
-    """A metric between sparse rows; those to compare with the fitted ones may also be dense."""
+    """A metric between sparse rows; rows that come after the fit may also be dense."""
 
     name: str
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> SparseRows:
-        rows = check_array(X, accept_sparse="csr", dtype="numeric", input_name=name, estimator=estimator)
-        if not issparse(rows):
-            return csr_array(rows)
-        if rows.shape[1] > np.iinfo(np.int32).max:
-            raise ValueError(f"{name} has {rows.shape[1]} features: expected at most {np.iinfo(np.int32).max}")
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows
+        matrix = check_array(X, accept_sparse="csr", dtype="numeric", input_name=name, estimator=estimator)
+        if not issparse(matrix):
+            return SparseRows(csr_array(matrix), header=X)
+        if matrix.shape[1] > np.iinfo(np.int32).max:
+            raise ValueError(f"{name} has {matrix.shape[1]} features: expected at most {np.iinfo(np.int32).max}")
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        return SparseRows(matrix, header=X)
 
-    def mean(self, rows: SparseRows, weights: NDArray[np.float64]) -> SparseRows:
-        return csr_array(np.reshape((weights / weights.sum()) @ rows, (1, -1)))
+    def mean(self, rows: Rows, weights: NDArray[np.float64]) -> SparseRows:
+        whole = rows.in_memory()
+        assert isinstance(whole, SparseRows)  # `check` returned such rows
+        return SparseRows(csr_array(np.reshape((weights / weights.sum()) @ whole.matrix, (1, -1))))
 
-    def to(self, points: SparseRows, X: SparseRows, n_jobs: int) -> Columns:
-        return _SparseColumns(self.name, points, X, n_jobs)
-
-
-class _SparseColumns(Columns):
-    def __init__(self, name: str, points: SparseRows, X: SparseRows, n_jobs: int) -> None:
-        self.n_rows, self.n_columns = X.shape[0], points.shape[0]
-        self.dtype = output_dtype(compute_dtype(points.dtype, X.dtype))
-        mean_values = 1 + X.nnz // self.n_rows
-        work = mean_values * self.n_columns
-        self.tile_rows = min(_tiles.NATIVE_TILE_WORK // work, _tiles.TILE_ENTRIES // max(mean_values, self.n_columns))
-        self._packed = _core.SparseColumns(*parts_of(points, slice(0, self.n_columns)), points.shape[1], name)
-        self._X, self._n_jobs = X, n_jobs
-
-    def fill(self, rows: slice, out: NDArray[Any]) -> None:
-        self._packed.fill(*parts_of(self._X, rows), out, self._n_jobs)
+    def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
+        return SparsePoints(self.name, points, rows, n_jobs)
 
 
-def parts_of(X: SparseRows, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return where each of these rows begins, the features and the values; only these rows are converted."""
-    starts = X.indptr[rows.start : rows.stop + 1].astype(np.int64)
-    values = slice(int(starts[0]), int(starts[-1]))
-    features = np.ascontiguousarray(X.indices[values], dtype=np.int32)
-    return starts - starts[0], features, np.ascontiguousarray(X.data[values], dtype=np.float64)
+class SparsePoints(Points):
+    """Points packed by feature."""
+
+    def __init__(self, name: str, points: Rows, rows: Rows, n_jobs: int) -> None:
+        self.n = points.n
+        self.dtype = output_dtype(compute_dtype(points.dtype, rows.dtype))
+        self.tile_rows = rows_per_tile(points.n, rows.row_size, _tiles.NATIVE_TILE_WORK)
+        starts, features, values = points.tile(slice(0, points.n))
+        self._packed = _core.SparseColumns(starts, features, values, points.n_features or 0, name)
+        self._n_jobs = n_jobs
+
+    def fill(self, tile: tuple[Any, Any, Any], out: NDArray[Any]) -> None:
+        starts, features, values = tile
+        self._packed.fill(starts, features, values, out, self._n_jobs)

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
-from onebatchpam.data import are_strings, check_objects
-from onebatchpam.metrics.base import Columns, Metric
+from onebatchpam._optional import require
+from onebatchpam.data import ArrayRows, Rows, are_strings, check_objects, is_path, read_strings
+from onebatchpam.metrics.base import Metric, Points
 from onebatchpam.metrics.ordered import OrderedMetric
 
 # The module of rapidfuzz.distance for each name, and the parameters of its functions.
@@ -42,30 +43,35 @@ class TextMetric(OrderedMetric):
     def title(self) -> str:
         return self.name
 
-    def check(self, X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
-        import_rapidfuzz(self.name)
+    def check_params(self) -> None:
+        """Raise for a parameter that the metric does not have: rapidfuzz would ignore it."""
+        require("rapidfuzz", extra="text", needed_by=f"metric={self.name!r}")
         known = ("normalized", "processor", *TEXT_METRICS[self.name][1])
-        unknown = [param for param in self.params if param not in known]  # rapidfuzz would pass over it in silence
+        unknown = [param for param in self.params if param not in known]
         if unknown:
             raise ValueError(
                 f"metric={self.name!r} has no parameter {unknown[0]!r}: expected metric_params among {list(known)}"
             )
-        return check_strings(X, name, self.name)
 
-    def dtype(self, rows: NDArray[Any], columns: NDArray[Any]) -> np.dtype[Any]:
+    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
+        self.check_params()
+        return ArrayRows(check_strings(read_strings(X, name) if is_path(X) else X, name, self.name))
+
+    def entry_dtype(self, points: Rows, rows: Rows) -> np.dtype[Any]:
         return np.dtype(np.float32)
 
     def tile_entries(self) -> int:
         return _tiles.TILE_ENTRIES
 
-    def compare(self, rows: NDArray[Any], columns: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
-        rapidfuzz = import_rapidfuzz(self.name)
-        module = getattr(rapidfuzz.distance, TEXT_METRICS[self.name][0])
+    def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
+        distances = require("rapidfuzz.distance", extra="text", needed_by=f"metric={self.name!r}")
+        process = require("rapidfuzz.process", extra="text", needed_by=f"metric={self.name!r}")
+        module = getattr(distances, TEXT_METRICS[self.name][0])
         params = dict(self.params)
         normalized, processor = params.pop("normalized", False), params.pop("processor", None)
-        first, second = (rows, columns) if rows_first else (columns, rows)
+        first, second = (rows, points) if rows_first else (points, rows)
         try:
-            found = rapidfuzz.process.cdist(
+            values = process.cdist(
                 first,
                 second,
                 scorer=module.normalized_distance if normalized else module.distance,
@@ -74,45 +80,35 @@ class TextMetric(OrderedMetric):
                 dtype=np.float32,
                 workers=n_jobs,
             )
-        except (TypeError, ValueError, OverflowError) as error:  # the strings were checked: it is a parameter
+        except (TypeError, ValueError, OverflowError) as error:  # of a parameter, because the strings were checked
             raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {error}") from error
-        return found if rows_first else found.T
+        return values if rows_first else values.T
 
 
 @dataclass(frozen=True)
 class HammingMetric(Metric):
-    """The Hamming distance of strings or of rows of numbers; the data decide which."""
+    """The Hamming distance of strings or of rows of numbers: the data decide which."""
 
     text: TextMetric
     numeric: Metric
 
-    def check(self, X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
+    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
         return (self.text if are_strings(X) else self.numeric).check(X, name, estimator)
 
-    def fitted(self, X: NDArray[Any], weights: NDArray[np.float64] | None = None) -> Metric:
-        return (self.text if X.ndim == 1 else self.numeric).fitted(X, weights)
+    def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
+        return (self.text if rows.n_features is None else self.numeric).fit(rows, weights)
 
-    def to(self, points: NDArray[Any], X: NDArray[Any], n_jobs: int) -> Columns:
-        return self.fitted(X).to(points, X, n_jobs)
+    def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
+        return self.fit(rows).pack(points, rows, n_jobs, rows_first=rows_first)
 
 
 def check_strings(X: Any, name: str, metric: str) -> NDArray[np.object_]:
     """Return the strings in X as an array of objects."""
     objects = check_objects(X, name)
-    for i, each in enumerate(objects):
-        if not isinstance(each, str):
+    for i, value in enumerate(objects):
+        if not isinstance(value, str):
             raise ValueError(
-                f"{name}[{i}]={reprlib.repr(each)} is of type {type(each).__name__}: metric={metric!r} expects "
-                "strings; leave out or replace what is missing"
+                f"{name}[{i}]={reprlib.repr(value)} is of type {type(value).__name__}: metric={metric!r} expects "
+                "strings; leave missing ones out, or replace them"
             )
     return objects
-
-
-def import_rapidfuzz(metric: str) -> Any:
-    """Return the library that compares strings."""
-    try:
-        import rapidfuzz.distance
-        import rapidfuzz.process
-    except ImportError as error:
-        raise ImportError(f"metric={metric!r} needs rapidfuzz: pip install 'onebatchpam[text]'") from error
-    return rapidfuzz

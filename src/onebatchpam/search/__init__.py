@@ -9,56 +9,84 @@ In: a `Space` with its `Block` of candidates x points, and weights of the points
 label of every row.
 """
 
-from onebatchpam.search.assignment import Assignment, assign, assign_all, nearest_medoids, nearest_of_tiles
+from onebatchpam.search.assignment import (
+    Assignment,
+    assign,
+    assign_all,
+    find_duplicates,
+    find_nearest,
+    label_tiles,
+    move_duplicates,
+    split_by_label,
+)
+from onebatchpam.search.build import Build
 from onebatchpam.search.candidates import (
     CANDIDATES_BY_BATCH,
     CANDIDATES_BY_CLUSTER,
-    POINTS_PER_CLUSTER,
-    mean_losses_of,
+    Judges,
+    Ranked,
+    best_by_cluster,
+    best_of_ranked,
+    label_parts,
+    mean_losses,
+    rank_members,
     smallest_of_each,
 )
 from onebatchpam.search.first_medoids import (
     CHAIN_LENGTH,
     N_PROPOSALS,
+    draw_by_weight,
     kmc2,
     kmeans_plus_plus,
     ls_kmeans_plus_plus,
     random_medoids,
 )
-from onebatchpam.search.refine import LEAST_PROGRESS, PROGRESS_OF_PASS, Refined, Refinement, resolve_rounds
-from onebatchpam.search.start import build, check_n_init, choose_start, initial_medoids, starts_by_build
-from onebatchpam.search.swaps import MANY_CANDIDATES, SwapResult, search_from, search_swaps, swap_search
+from onebatchpam.search.refine import PROGRESS_OF_PASS, Refinable, Refined, Refinement, check_rounds, mark
+from onebatchpam.search.start import Start, check_init, check_n_init, choose_start, draw_medoids, starts_by_build
+from onebatchpam.search.swaps import MANY_CANDIDATES, SwapOptions, SwapResult, run_swaps, swap_search
 
 __all__ = [
     "CANDIDATES_BY_BATCH",
     "CANDIDATES_BY_CLUSTER",
     "CHAIN_LENGTH",
-    "LEAST_PROGRESS",
     "MANY_CANDIDATES",
     "N_PROPOSALS",
-    "POINTS_PER_CLUSTER",
     "PROGRESS_OF_PASS",
     "Assignment",
+    "Build",
+    "Judges",
+    "Ranked",
+    "Refinable",
     "Refined",
     "Refinement",
+    "Start",
+    "SwapOptions",
     "SwapResult",
     "assign",
     "assign_all",
-    "build",
+    "best_by_cluster",
+    "best_of_ranked",
+    "check_init",
     "check_n_init",
+    "check_rounds",
     "choose_start",
-    "initial_medoids",
+    "draw_by_weight",
+    "draw_medoids",
+    "find_duplicates",
+    "find_nearest",
     "kmc2",
     "kmeans_plus_plus",
+    "label_parts",
+    "label_tiles",
     "ls_kmeans_plus_plus",
-    "mean_losses_of",
-    "nearest_medoids",
-    "nearest_of_tiles",
+    "mark",
+    "mean_losses",
+    "move_duplicates",
     "random_medoids",
-    "resolve_rounds",
-    "search_from",
-    "search_swaps",
+    "rank_members",
+    "run_swaps",
     "smallest_of_each",
+    "split_by_label",
     "starts_by_build",
     "swap_search",
 ]

@@ -1,9 +1,9 @@
-"""Every row to its nearest medoid."""
+"""The assignment: every row to its nearest medoid; and medoids that are duplicates of others moved apart."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from onebatchpam import _tiles
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import tile_bounds
-from onebatchpam.metrics import Columns, check_distances, each_tile, only_column
-from onebatchpam.space import Space
+from onebatchpam._tiles import Indices, tile_bounds
+from onebatchpam.space import Distances, Space
 
 
 @dataclass(frozen=True)
@@ -27,73 +26,106 @@ class Assignment:
 
     @property
     def inertia(self) -> float:
-        # Not summed by the tiles in which the rows came: they must not show in the last digits.
+        """The weighted sum of the distances. Its last digits do not depend on the tiles in which the rows came."""
         parts = tile_bounds(len(self.labels), _tiles.ROWS_PER_SUM)
         return math.fsum(np.sum(self.distances[part] * self.weights[part], dtype=np.float64) for part in parts)
 
 
-def nearest_of_tiles(columns: Columns, stages: Stages) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[Any]]]:
-    """Return tile by tile the rows, their nearest medoids and the distances to these."""
-    with stages.stage("assignment", total=columns.n_rows) as bar:
-        for rows, tile in each_tile(columns, columns.dtype):
+def label_tiles(distances: Distances, stages: Stages) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[Any]]]:
+    """Return tile by tile the range of rows, their nearest medoids and the distances to these."""
+    with stages.stage("assignment", total=distances.n_rows) as bar:
+        for rows, tile in distances.each_tile(distances.dtype):
             nearest = tile.argmin(axis=1)
-            distances = tile[np.arange(len(tile)), nearest]
-            check_distances(distances, rows.start)
-            yield rows, nearest, distances
+            values = tile[np.arange(len(tile)), nearest]
+            distances.check(rows, nearest, values)
+            yield rows, nearest, values
             bar.update(len(tile))
 
 
-def nearest_medoids(
-    columns: Columns, weights: NDArray[np.float64], stages: Stages, labels: NDArray[Any] | None = None
+def find_nearest(
+    distances: Distances,
+    weights: NDArray[np.float64],
+    stages: Stages | None = None,
+    labels: NDArray[Any] | None = None,
 ) -> Assignment:
-    """Assign all rows, with labels in the array that is given if one is."""
-    labels = np.empty(columns.n_rows, dtype=np.int32) if labels is None else labels
-    distances = np.empty(columns.n_rows, dtype=columns.dtype)
-    for rows, nearest, nearest_distances in nearest_of_tiles(columns, stages):
-        labels[rows], distances[rows] = nearest, nearest_distances
-    return Assignment(labels, distances, weights)
+    """Assign all rows; the labels are written to the array `labels`, if it is given."""
+    labels = np.empty(distances.n_rows, dtype=np.int32) if labels is None else labels
+    nearest_distances = np.empty(distances.n_rows, dtype=distances.dtype)
+    for rows, nearest, values in label_tiles(distances, Stages() if stages is None else stages):
+        labels[rows], nearest_distances[rows] = nearest, values
+    return Assignment(labels, nearest_distances, weights)
 
 
 def assign_all(
-    space: Space, medoids: NDArray[np.int64], stages: Stages, labels: NDArray[Any] | None = None
+    space: Space, medoids: Indices, stages: Stages | None = None, labels: NDArray[Any] | None = None
 ) -> Assignment:
-    """Assign all rows of the data to these medoids."""
-    return nearest_medoids(space.to_medoids(medoids), space.weights, stages, labels)
+    """Assign all rows of a space to these medoids."""
+    return find_nearest(space.distances_from(medoids), space.weights, stages, labels)
 
 
 def assign(
     space: Space,
-    medoids: NDArray[np.int64],
-    stages: Stages,
+    medoids: Indices,
+    stages: Stages | None = None,
     assignment: Assignment | None = None,
     labels: NDArray[Any] | None = None,
-) -> tuple[NDArray[np.int64], Assignment]:
-    """Assign all rows, unless that is done; a medoid that is a duplicate of another moves to a row that is not."""
+) -> tuple[Indices, Assignment]:
+    """Assign all rows, unless the assignment is known; move medoids that are duplicates of others apart."""
     if assignment is None:
         assignment = assign_all(space, medoids, stages, labels)
     elif labels is not None:
         labels[:] = assignment.labels
         assignment = replace(assignment, labels=labels)
-    spread = spread_duplicates(space, medoids, assignment)
+    spread = spread_medoids(space, medoids, assignment)
     if np.array_equal(spread, medoids):
         return medoids, assignment
     return spread, assign_all(space, spread, stages, labels)
 
 
-def spread_duplicates(space: Space, medoids: NDArray[np.int64], assignment: Assignment) -> NDArray[np.int64]:
-    """Return the medoids with every duplicate that is not fixed moved to the row farthest from all medoids.
-
-    A batch may not contain the rare rows that would have drawn the duplicate away during the search.
-    """
-    is_duplicate = (assignment.labels[medoids] != np.arange(len(medoids))) & (assignment.distances[medoids] == 0)
-    is_duplicate[: len(space.fixed)] = False
-    if not is_duplicate.any():
+def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> Indices:
+    """Return the medoids with every duplicate moved to the row farthest from all medoids."""
+    duplicates = find_duplicates(assignment.labels[medoids], assignment.distances[medoids], len(space.fixed))
+    if len(duplicates) == 0:
         return medoids
-    medoids, nearest = medoids.copy(), np.where(space.weights > 0, assignment.distances, 0)
-    for slot in np.flatnonzero(is_duplicate):
+    nearest = np.where(space.weights > 0, assignment.distances, 0)
+
+    def find_farthest(medoids: Indices, moved: slice) -> int | None:
+        if len(medoids[moved]):
+            np.minimum(nearest, space.distances_from(medoids[moved]).column(), out=nearest)
         farthest = int(np.argmax(nearest))
-        if nearest[farthest] == 0:
-            break  # there are fewer distinct rows than medoids
-        medoids[slot] = farthest
-        np.minimum(nearest, only_column(space.to_medoids(medoids[slot : slot + 1])), out=nearest)
+        return farthest if nearest[farthest] > 0 else None
+
+    return move_duplicates(medoids, duplicates, find_farthest)
+
+
+def find_duplicates(labels: NDArray[Any], distances: NDArray[Any], n_fixed: int) -> Indices:
+    """Return the slots of medoids that are at distance 0 of another one, given the labels of the medoids.
+
+    A batch may not contain the rare rows that would have drawn a duplicate away during the search.
+    """
+    is_duplicate = (labels != np.arange(len(labels))) & (distances == 0)
+    is_duplicate[:n_fixed] = False
+    return np.flatnonzero(is_duplicate)
+
+
+def move_duplicates(
+    medoids: Indices, duplicates: Indices, find_farthest: Callable[[Indices, slice], int | None]
+) -> Indices:
+    """Return the medoids with each duplicate moved to the farthest row, as long as a row is apart from all medoids.
+
+    `find_farthest` is told the medoids and which of them was moved last, and returns None if no row is apart.
+    """
+    medoids, moved = medoids.copy(), slice(0, 0)
+    for slot in duplicates:
+        farthest = find_farthest(medoids, moved)
+        if farthest is None:
+            break
+        medoids[slot], moved = farthest, slice(slot, slot + 1)
     return medoids
+
+
+def split_by_label(labels: NDArray[Any]) -> Iterator[tuple[int, Indices]]:
+    """Return each label that occurs, which are not negative, with the rows that have it in ascending order."""
+    order = np.argsort(labels.astype(np.min_scalar_type(labels.max())), kind="stable")  # linear time for short types
+    for cluster in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        yield int(labels[cluster[0]]), cluster

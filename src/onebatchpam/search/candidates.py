@@ -1,8 +1,13 @@
-"""Candidates for refinement: estimated by the batch, and by a sample of each cluster."""
+"""Candidates for refinement: the few rows of each cluster that are most likely to be better medoids.
+
+They come from two estimates. The batch knows every swap, but only by the m / k batch points of each cluster: it finds
+medoids that are wanted elsewhere. A sample of each cluster, its judges, knows only the swaps inside it, but those far
+better: it finds the row in the middle.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,28 +16,41 @@ from numpy.typing import NDArray
 
 from onebatchpam import _core
 from onebatchpam._draws import Batch, sample_by_weight
-from onebatchpam._tiles import Indices, Room
+from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.blocks import Block
-from onebatchpam.metrics import Columns
-from onebatchpam.space import Space
+from onebatchpam.search.assignment import find_nearest, split_by_label
+from onebatchpam.space import Distances, Space
 
 CANDIDATES_BY_BATCH = 5  # for each medoid, in each round
-
 CANDIDATES_BY_CLUSTER = 5
-
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
+JUDGES_PER_CLUSTER = 100
+# Rows that are labelled and judged at a time: few enough to stay in a file's window cache, and with so few entries that
+# they are small beside the data, but enough that each cluster has several of them.
+PART_ROWS, PART_ENTRIES = 2**18, 2**22
 
-POINTS_PER_CLUSTER = 100  # with which the candidates of a cluster are compared
+
+@dataclass(frozen=True)
+class Judges:
+    """Some points of a cluster, by which the members of the cluster are compared."""
+
+    points: Batch
+    second_distances: NDArray[np.float32]  # to the medoid that is left if the medoid of the cluster goes
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Candidates, each with the slot of the medoid whose place it might take and a score: the smaller, the better."""
+
+    indices: Indices
+    slots: NDArray[Any]
+    scores: NDArray[np.float64]
 
 
 def best_by_batch(
-    block: Block,
-    search: _core.SwapSearch,
-    is_open: NDArray[np.bool_],
-    tried: NDArray[np.bool_],
-    n_jobs: int,
+    block: Block, search: _core.SwapSearch, is_open: NDArray[np.bool_], tried: NDArray[np.bool_], n_jobs: int
 ) -> Indices:
-    """Return for each open medoid the untried candidates of a block that had best take its place."""
+    """Return for each open medoid the untried rows of a block that, by the batch, had best take its place."""
     gains, slots = block.best_swaps(search, n_jobs)
     untried = np.flatnonzero(~tried & is_open[slots])
     return untried[smallest_of_each(slots[untried], -gains[untried], CANDIDATES_BY_BATCH)]
@@ -45,83 +63,98 @@ def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int
     return order[np.arange(len(order)) - starts < count]
 
 
-@dataclass(frozen=True)
-class Judges:
-    """Some points of a cluster, by which its members are compared."""
-
-    points: Batch
-    second_distances: NDArray[np.float32]  # to the medoid that is left if that of the cluster goes
-
-
 def draw_judges(
     points: Batch, state: _core.SwapSearch, is_open: NDArray[np.bool_], rng: np.random.RandomState
 ) -> dict[int, Judges]:
-    """Draw some of the points of each open cluster; the state is that of a search whose columns they are."""
+    """Draw judges from the points of each open cluster; the points are the columns of the search."""
     judges, second_distances = {}, state.second_distances
-    for slot, cluster in clusters_of(state.nearest):
+    for slot, cluster in split_by_label(state.nearest):
         if is_open[slot]:
-            drawn = sample_by_weight(points.weights[cluster], min(len(cluster), POINTS_PER_CLUSTER), rng)
+            drawn = sample_by_weight(points.weights[cluster], min(len(cluster), JUDGES_PER_CLUSTER), rng)
             chosen = cluster[drawn.indices]
             judges[slot] = Judges(Batch(points.indices[chosen], drawn.weights), second_distances[chosen])
     return judges
 
 
+def label_parts(space: Space, medoids: Indices) -> Iterator[tuple[Indices, NDArray[Any]]]:
+    """Return all rows of a space with their nearest medoids, in parts that are read once."""
+    for part in tile_bounds(space.n, min(PART_ROWS, PART_ENTRIES // space.rows.row_size)):
+        rows = np.arange(part.start, part.stop)
+        yield rows, find_nearest(space.distances_from(medoids, rows), space.weights[part]).labels
+
+
 def best_by_cluster(
     space: Space,
     judges: dict[int, Judges],
-    labelled_rows: Iterable[tuple[Indices, NDArray[Any]]],
+    labelled_parts: Iterable[tuple[Indices, NDArray[Any]]],
     tried: NDArray[np.bool_],
     n_jobs: int,
 ) -> Indices:
-    """Return which untried rows the judges of their cluster would have for a medoid, some for each of these clusters.
+    """Return, for each judged cluster, the few untried rows with the smallest mean loss over its judges."""
+    parts = [Ranked(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    for rows, labels in labelled_parts:
 
-    A member's loss is the sum over the judges of the distance to it, or to the second nearest medoid if that is less.
+        def judge(slot: int, places: Indices, rows: Indices = rows) -> NDArray[np.float64]:
+            points = judges[slot].points
+            distances = space.distances_to(points.indices, rows[places])
+            return mean_losses(distances, rows[places], points, judges[slot].second_distances, n_jobs)
+
+        ranked = rank_members(labels, ~tried[rows], judges.keys(), judge)
+        parts.append(Ranked(rows[ranked.indices], ranked.slots, ranked.scores))
+    return best_of_ranked(parts).indices
+
+
+def rank_members(
+    labels: NDArray[Any],
+    is_candidate: NDArray[np.bool_],
+    judged: Iterable[int],
+    judge: Callable[[int, Indices], NDArray[np.float64]],
+) -> Ranked:
+    """Return, for each judged cluster, the few candidates with the smallest loss.
+
+    `judge` returns the losses of members of a cluster, which are known by their positions among the labels.
     """
-    chosen, slots, losses = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-    for rows, labels in labelled_rows:
-        for slot, cluster in clusters_of(labels):
-            members = rows[cluster]
-            members = members[~tried[members]]
-            if slot in judges and len(members):
-                found = mean_losses(space, members, judges[slot], n_jobs)
-                best = np.argsort(found, kind="stable")[:CANDIDATES_BY_CLUSTER]
-                chosen.append(members[best])
-                slots.append(np.full(len(best), slot))
-                losses.append(found[best])
-    best = smallest_of_each(np.concatenate(slots), np.concatenate(losses), CANDIDATES_BY_CLUSTER)
-    return np.concatenate(chosen)[best]
+    indices, slots, scores = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    judged = set(judged)
+    for slot, cluster in split_by_label(labels):
+        members = cluster[is_candidate[cluster]]
+        if slot in judged and len(members):
+            losses = judge(slot, members)
+            best = np.argsort(losses, kind="stable")[:CANDIDATES_BY_CLUSTER]
+            indices.append(members[best])
+            slots.append(np.full(len(best), slot))
+            scores.append(losses[best])
+    return Ranked(np.concatenate(indices), np.concatenate(slots), np.concatenate(scores))
 
 
-def clusters_of(labels: NDArray[Any]) -> Iterator[tuple[int, Indices]]:
-    """Return each label that occurs, and where."""
-    order = np.argsort(labels.astype(np.min_scalar_type(labels.max())), kind="stable")  # short ones in linear time
-    for cluster in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
-        yield int(labels[cluster[0]]), cluster
+def best_of_ranked(parts: list[Ranked]) -> Ranked:
+    """Return, for each cluster, the best candidates of all parts."""
+    indices, slots, scores = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "slots", "scores")
+    )
+    best = smallest_of_each(slots, scores, CANDIDATES_BY_CLUSTER)
+    return Ranked(indices[best], slots[best], scores[best])
 
 
-def mean_losses(space: Space, members: Indices, judges: Judges, n_jobs: int) -> NDArray[np.float64]:
-    """Return the mean loss of each member over the judges but itself."""
-    points = judges.points
-    columns = space.to_points(points.indices, members)
-    return mean_losses_of(columns, members, points.indices, points.weights, judges.second_distances, n_jobs)
-
-
-def mean_losses_of(
-    columns: Columns,
+def mean_losses(
+    distances: Distances,
     members: Indices,
-    judges: Indices,
-    weights: NDArray[np.float64],
+    judges: Batch,
     second_distances: NDArray[np.float32],
     n_jobs: int,
 ) -> NDArray[np.float64]:
-    """Return the mean loss of each row, given their numbers and those of the columns, which may be some of them.
+    """Return each member's mean loss over the judges of its cluster; a member is not compared with itself.
 
-    The distance of a row to itself tells nothing, and would only prefer the rows that happen to be judges.
+    The loss is the distance of a judge to the member, or to the second nearest medoid if that is less. The distance of
+    a row to itself tells nothing, and would prefer the members that happen to be judges.
     """
-    losses, room = np.empty(len(members)), Room(columns.n_columns)
-    for rows in columns.tiles():
-        columns.fill_viewed(rows, room.of(rows), _core.RowSummer(weights, losses[rows], n_jobs, second_distances))
-    order = np.argsort(judges)
-    places = order[np.minimum(np.searchsorted(judges, members, sorter=order), len(judges) - 1)]
-    other_weights = weights.sum() - np.where(judges[places] == members, weights[places], 0)
+    losses, buffer = np.empty(len(members)), TileBuffer(distances.n_columns)
+    for rows in distances.tiles():
+        summer = _core.RowSummer(judges.weights, losses[rows], n_jobs, second_distances)
+        distances.fill(rows, buffer.for_rows(rows), summer)
+    order = np.argsort(judges.indices)
+    places = np.searchsorted(judges.indices, members, sorter=order)
+    places = order[np.minimum(places, len(order) - 1)]
+    own_weights = np.where(judges.indices[places] == members, judges.weights[places], 0)
+    other_weights = judges.weights.sum() - own_weights
     return np.divide(losses, other_weights, out=losses, where=other_weights > 0)

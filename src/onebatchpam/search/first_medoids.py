@@ -1,7 +1,7 @@
-"""Medoids drawn rather than searched for: where a search starts, or all that is wanted.
+"""Medoids drawn rather than searched for: where a search starts, or all that an estimator does.
 
 Every method draws with a probability that grows with a power of the distance to the medoids drawn before, and is
-proportional to the weights of the rows. The default power is 1: that is what the k-medoids objective sums.
+proportional to the weights of the rows. The default power is 1, because the k-medoids objective sums plain distances.
 """
 
 from __future__ import annotations
@@ -13,61 +13,55 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from onebatchpam import _core
-from onebatchpam._draws import are_equal, other_rows, sample_by_odds
-from onebatchpam._progress import Stages
-from onebatchpam.metrics import check_distances, fill_all, only_column
+from onebatchpam._draws import are_equal, rows_of_ranks, sample_by_odds
+from onebatchpam._run import Run
+from onebatchpam._tiles import Indices
 from onebatchpam.space import Space
 
 N_PROPOSALS = 5
-
 CHAIN_LENGTH = 20
 
 
-def random_medoids(
-    n: int, k: int, rng: np.random.RandomState, fixed: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
-    """Draw k of n rows, each set equally likely; those that are fixed come first."""
+def random_medoids(n: int, k: int, rng: np.random.RandomState, fixed: Indices | None = None) -> Indices:
+    """Draw k of n rows, each set equally likely; fixed medoids come first."""
     fixed = np.empty(0, np.int64) if fixed is None else fixed
     ranks = sample_without_replacement(n - len(fixed), k - len(fixed), random_state=rng)
-    return np.concatenate([fixed, other_rows(ranks.astype(np.int64), fixed)])
+    return np.concatenate([fixed, rows_of_ranks(ranks.astype(np.int64), fixed)])
 
 
-def draw_start(space: Space, k: int, rng: np.random.RandomState) -> NDArray[np.int64]:
-    """Draw k rows by their weights; those that are fixed come first."""
+def draw_by_weight(space: Space, k: int, rng: np.random.RandomState) -> Indices:
+    """Draw k distinct rows by their weights; fixed medoids come first."""
     if are_equal(space.weights):
         return random_medoids(space.n, k, rng, space.fixed)
     drawn = sample_by_odds(space.weights, k - len(space.fixed), rng, exclude=space.fixed)
     return np.concatenate([space.fixed, drawn])
 
 
-def draw_by_weight(space: Space, others_than: NDArray[np.int64], size: int, rng: np.random.RandomState) -> NDArray[Any]:
-    """Draw rows with replacement, by their weights, but not those given."""
-    if are_equal(space.weights):  # without looking at all rows
-        return other_rows(rng.randint(space.n - len(others_than), size=size), others_than)
+def draw_with_replacement(space: Space, size: int, exclude: Indices, rng: np.random.RandomState) -> Indices:
+    """Draw rows by their weights, possibly the same ones again, but none of the excluded ones."""
+    if are_equal(space.weights):  # then no array of the length of the data is needed
+        return rows_of_ranks(rng.randint(space.n - len(exclude), size=size), exclude)
     odds = space.weights.copy()
-    odds[others_than] = 0
+    odds[exclude] = 0
     return rng.choice(space.n, size=size, p=odds / odds.sum())
 
 
 def kmeans_plus_plus(
-    space: Space,
-    k: int,
-    rng: np.random.RandomState,
-    stages: Stages,
-    *,
-    power: float = 1.0,
-    distances: NDArray[np.float32] | None = None,
-) -> NDArray[np.int64]:
-    """Draw medoids one by one among all rows; `distances` of shape (k, n) takes those of each medoid to all rows."""
-    medoids = with_fixed(space, k)
+    space: Space, k: int, run: Run, *, power: float = 1.0, distances: NDArray[np.float32] | None = None
+) -> Indices:
+    """Draw medoids one by one among all rows.
+
+    The distances of every medoid to all rows are written to `distances` of shape (k, n), if it is given.
+    """
+    medoids = begin_with_fixed(space, k)
     nearest = np.full(space.n, np.inf)
-    with stages.stage("initial medoids", total=k, unit=" medoids") as bar:
+    with run.stages.stage("initial medoids", total=k, unit=" medoids") as bar:
         for slot in range(k):
             if slot == 0 and len(space.fixed) == 0:
-                medoids[0] = draw_by_weight(space, medoids[:0], 1, rng)[0]
+                medoids[0] = draw_with_replacement(space, 1, medoids[:0], run.rng)[0]
             elif slot >= len(space.fixed):
-                medoids[slot] = draw_far(nearest, space.weights, medoids[:slot], power, rng)
-            row = distances_from(space, medoids[slot])
+                medoids[slot] = draw_far(nearest, space.weights, medoids[:slot], power, run.rng)
+            row = space.distances_from(medoids[slot : slot + 1]).column()
             np.minimum(nearest, row, out=nearest)
             if distances is not None:
                 distances[slot] = row
@@ -75,127 +69,85 @@ def kmeans_plus_plus(
     return medoids
 
 
-def with_fixed(space: Space, k: int) -> NDArray[np.int64]:
-    """Return room for k medoids, of which those that are fixed are there."""
+def begin_with_fixed(space: Space, k: int) -> Indices:
+    """Return an array for k medoids that begins with the fixed ones."""
     return np.concatenate([space.fixed, np.empty(k - len(space.fixed), np.int64)])
 
 
 def draw_far(
     nearest: NDArray[Any], weights: NDArray[np.float64], medoids: Any, power: float, rng: np.random.RandomState
 ) -> int:
-    """Draw a row with odds of its weight times a power of its distance to the nearest of the medoids."""
-    odds = odds_of(nearest, power) * weights
+    """Draw a row with odds of its weight times a power of its distance to the nearest medoid."""
+    odds = raise_to_power(nearest, power) * weights
     odds[medoids] = 0
-    if not odds.any():  # only duplicates of medoids are left: any of them
+    if not odds.any():  # only duplicates of medoids are left
         odds[:] = weights
         odds[medoids] = 0
     return int(rng.choice(len(odds), p=odds / odds.sum()))
 
 
-def odds_of(distances: NDArray[Any], power: float) -> NDArray[np.float64]:
+def raise_to_power(distances: NDArray[Any], power: float) -> NDArray[np.float64]:
     """Return numbers in proportion to a power of the distances; zero at distance zero, whatever the power."""
     odds = distances.astype(np.float64)
     if odds.any():
-        odds /= odds.max()  # no power of it overflows
+        odds /= odds.max()  # so that no power of it overflows
         np.power(odds, power, out=odds, where=odds > 0)
     return odds
 
 
-def distances_from(space: Space, medoid: int) -> NDArray[Any]:
-    """Return d(medoid, row) for all rows."""
-    distances = only_column(space.to_medoids(np.array([medoid])))
-    check_distances(distances)
-    return distances
-
-
 def ls_kmeans_plus_plus(
-    space: Space,
-    k: int,
-    rng: np.random.RandomState,
-    stages: Stages,
-    *,
-    n_proposals: int = N_PROPOSALS,
-    power: float = 1.0,
-) -> tuple[NDArray[np.int64], int, int]:
-    """Draw as `kmeans_plus_plus`, then propose further rows for the best swap.
+    space: Space, k: int, run: Run, *, n_proposals: int = N_PROPOSALS, power: float = 1.0
+) -> tuple[Indices, int, int]:
+    """Draw medoids by k-means++, then propose further rows and make the best swap with each that improves.
 
-    Return the medoids, how many rows were proposed, fewer if all are at distance 0, and how many were swapped in.
-
-    The search keeps the nearest and the second nearest medoid of every row, so that a proposal is weighed against all
-    medoids at the price of its n distances.
+    Return the medoids, how many rows were proposed, and how many were swapped in. Fewer rows are proposed if all are at
+    distance 0. The search keeps the nearest and the second nearest medoid of every row, so that a proposal is weighed
+    against all medoids at the price of its n distances.
     """
     distances = np.empty((k, space.n), np.float32)
-    medoids = kmeans_plus_plus(space, k, rng, stages, power=power, distances=distances)
-    n_proposals = n_proposals if len(space.fixed) < k < space.n else 0  # nothing to swap
-    with stages.stage("local search", total=n_proposals, unit=" proposals") as bar:
-        search = _local_search(space, medoids, distances, n_proposals)
+    medoids = kmeans_plus_plus(space, k, run, power=power, distances=distances)
+    n_proposals = n_proposals if len(space.fixed) < k < space.n else 0  # otherwise there is nothing to swap
+    with run.stages.stage("local search", total=n_proposals, unit=" proposals") as bar:
+        # The search is told of more candidates than there are rows, because it ends after as many in vain.
+        n_candidates = space.n + n_proposals
+        search = _core.SwapSearch(n_candidates, medoids, distances, space.weights, 0.0, len(space.fixed))
         del distances  # the search has a copy
         n_made = 0
         while n_made < n_proposals and search.nearest_distances.any():
             n_made += 1
-            candidate = draw_far(search.nearest_distances, space.weights, search.medoids, power, rng)
-            row = distances_from(space, candidate).astype(np.float32)
+            candidate = draw_far(search.nearest_distances, space.weights, search.medoids, power, run.rng)
+            row = space.distances_from(np.array([candidate])).column().astype(np.float32)
             search.sweep(row[np.newaxis], candidate, 1)
             bar.update(1)
     return np.array(search.medoids, dtype=np.int64), n_made, search.n_swaps
 
 
-def _local_search(
-    space: Space, medoids: NDArray[np.int64], distances: NDArray[np.float32], n_proposals: int
-) -> _core.SwapSearch | _SingleMedoid:
-    if len(medoids) == 1:
-        return _SingleMedoid(medoids, distances, space.weights)
-    # As many more candidates than rows: however many proposals are in vain, they are no full cycle of all rows.
-    return _core.SwapSearch(space.n + n_proposals, medoids, distances, space.weights, 0.0, len(space.fixed))
-
-
-class _SingleMedoid:
-    """The swap search with one medoid, which has no second one to fall back to."""
-
-    def __init__(
-        self, medoids: NDArray[np.int64], distances: NDArray[np.float32], weights: NDArray[np.float64]
-    ) -> None:
-        self.medoids = medoids.tolist()
-        self.nearest_distances = distances[0]
-        self.n_swaps = 0
-        self._weights = weights
-
-    def sweep(self, rows: NDArray[np.float32], first: int, n_threads: int) -> None:
-        if np.sum(rows[0] * self._weights) < np.sum(self.nearest_distances * self._weights):
-            self.medoids, self.nearest_distances = [first], rows[0]
-            self.n_swaps += 1
-
-
-def kmc2(
-    space: Space,
-    k: int,
-    rng: np.random.RandomState,
-    stages: Stages,
-    *,
-    chain_length: int = CHAIN_LENGTH,
-    power: float = 1.0,
-) -> NDArray[np.int64]:
+def kmc2(space: Space, k: int, run: Run, *, chain_length: int = CHAIN_LENGTH, power: float = 1.0) -> Indices:
     """Draw medoids one by one, each the end of a Markov chain over a few rows instead of a choice among all."""
-    medoids = with_fixed(space, k)
+    medoids = begin_with_fixed(space, k)
     if len(space.fixed) == 0:
-        medoids[0] = draw_by_weight(space, medoids[:0], 1, rng)[0]
-    with stages.stage("initial medoids", total=k, unit=" medoids") as bar:
+        medoids[0] = draw_with_replacement(space, 1, medoids[:0], run.rng)[0]
+    with run.stages.stage("initial medoids", total=k, unit=" medoids") as bar:
         for slot in range(max(1, len(space.fixed)), k):
-            chain = draw_by_weight(space, medoids[:slot], chain_length, rng)
-            columns = space.to_medoids(medoids[:slot], chain)
-            block = fill_all(columns, np.empty((chain_length, slot), columns.dtype), Stages(), "distances")
-            distances = block.min(axis=1)
-            check_distances(distances, rows=chain)
-            medoids[slot] = chain[end_of_chain(distances, power, rng)]
+            chain = draw_with_replacement(space, chain_length, medoids[:slot], run.rng)
+            distances = space.distances_from(medoids[:slot], chain)
+            block = distances.compute()
+            nearest = block.argmin(axis=1)
+            values = block[np.arange(chain_length), nearest]
+            distances.check(slice(0, chain_length), nearest, values)
+            medoids[slot] = chain[walk_chain(values, power, run.rng)]
             bar.update(1)
     return medoids
 
 
-def end_of_chain(distances: NDArray[Any], power: float, rng: np.random.RandomState) -> int:
-    """Walk the chain: move on to the next row with probability min(1, (its distance / the present one)^power)."""
-    odds = odds_of(distances, power)
-    at = 0
+def walk_chain(distances: NDArray[Any], power: float, rng: np.random.RandomState) -> int:
+    """Return where a walk along a chain ends.
+
+    The walk moves to the next row with probability min(1, (distance of the next row / of the present row)^power).
+    """
+    odds = raise_to_power(distances, power)
+    present = 0
     for step, threshold in enumerate(rng.random_sample(len(odds))):
-        if threshold * odds[at] < odds[step]:
-            at = step
-    return at
+        if threshold * odds[present] < odds[step]:
+            present = step
+    return present

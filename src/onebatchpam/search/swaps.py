@@ -1,11 +1,13 @@
 """The swap search: all rows of a block are candidates, the loss is summed over its columns.
 
-The block is shown to the native search tile by tile, so that Ctrl-C is answered and progress is shown in between.
-Where there are very many candidates, most swaps are found among a few of them: all are looked at only to finish.
+The native search is shown the block tile by tile, so that Ctrl-C is answered and progress is shown in between. Among
+very many candidates a few of them, evenly spaced, yield most swaps: the search converges among these first, and looks
+at all candidates only to finish.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 from tqdm.auto import tqdm
 
-from onebatchpam import _core, _tiles
+from onebatchpam import _core
 from onebatchpam._parameters import (
     check_integer,
     check_medoids,
@@ -23,53 +25,15 @@ from onebatchpam._parameters import (
     resolve_n_jobs,
 )
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Indices, tile_bounds
-from onebatchpam.blocks import Block, BlockScan, WholeBlock
+from onebatchpam._run import Run
+from onebatchpam._tiles import Indices
+from onebatchpam.blocks import Block, WholeBlock, check_block
+from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.first_medoids import random_medoids
-from onebatchpam.search.start import build, most_central_first
 
-
-def search_from(
-    start: Indices | None,
-    block: Block,
-    k: int,
-    weights: NDArray[np.float64],
-    fixed: Indices,
-    *,
-    max_iter: int,
-    tol: float,
-    n_jobs: int,
-    stages: Stages,
-    least_progress: float = 0.0,
-) -> SwapResult:
-    """Improve k medoids by swaps, from this start, which begins with the fixed ones, or else from BUILD's."""
-
-    def search(block: Block, start: Indices) -> SwapResult:
-        return search_swaps(
-            block,
-            start,
-            weights,
-            max_iter=max_iter,
-            tol=tol,
-            n_jobs=n_jobs,
-            stages=stages,
-            n_fixed=len(fixed),
-            least_progress=least_progress,
-        )
-
-    if start is not None:
-        return search(block, start)
-    entries = block.rows(np.arange(block.n))  # they are few
-    order = most_central_first(entries, weights, n_jobs)
-    places = np.argsort(order)  # of the rows in that order
-    found = search(WholeBlock(entries[order]), places[build(entries, k, weights, fixed, n_jobs)])
-    return replace(found, medoids=order[found.medoids])
-
-
-# With more candidates than this the search converges first among an evenly spaced part of them, which is no less than a
-# fifth of this number. It depends on their number only: how the block is kept must not change the result.
+# With more candidates than this the search converges first among a part of them, which is no less than a fifth of this
+# number. The rule knows only the number of candidates, because the storage of a block must not change the result.
 MANY_CANDIDATES = 100_000
-
 LARGEST_STRIDE = 16
 
 
@@ -99,76 +63,86 @@ class SwapResult:
     converged: bool
 
 
-def search_swaps(
-    block: Block,
-    medoids: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    *,
-    max_iter: int,
-    tol: float,
-    n_jobs: int,
-    stages: Stages,
-    n_fixed: int = 0,
-    least_progress: float = 0.0,
+@dataclass(frozen=True)
+class SwapOptions:
+    """When a swap search ends."""
+
+    max_iter: int = 100
+    tol: float = 1e-6
+    n_fixed: int = 0  # the first medoids, which are never swapped
+    # With many candidates, a pass that lowers the loss by less than this fraction of it is the last.
+    least_progress: float = 0.0
+
+
+def run_swaps(
+    block: Block, start: Indices | Build, weights: NDArray[np.float64], options: SwapOptions, run: Run
 ) -> SwapResult:
-    """Improve the medoids by eager swaps until a full cycle brings none; the first ones may be fixed.
+    """Improve medoids by eager swaps until a full cycle of candidates brings none."""
+    if isinstance(start, Build):
+        return _run_from_build(block, start, weights, options, run)
+    with run.stages.stage("swap search", unit=" candidates") as bar:
+        if len(start) == 1 and options.n_fixed == 0:
+            return _find_best_single(block, start, weights, run.n_jobs)
+        medoids, n_swaps = start, 0
+        for candidates in choose_levels(block.n, start):
+            level = block if candidates is None else block.subset(candidates)
+            places = medoids if candidates is None else np.searchsorted(candidates, medoids)
+            search = _sweep_until_idle(level, places, weights, options, run.n_jobs, bar)
+            medoids = search.medoids if candidates is None else candidates[search.medoids]
+            n_swaps += search.n_swaps
+        return replace(search, medoids=medoids, n_swaps=n_swaps)
 
-    With many candidates, a pass that lowers the loss by less than a fraction `least_progress` of it is the last.
+
+def choose_levels(n: int, medoids: Indices) -> Iterator[Indices | None]:
+    """Return the candidates among which to search, from a few evenly spaced ones to all, which are None.
+
+    Every level contains the medoids from which the search starts, and the levels before it.
     """
-    with stages.stage("swap search", unit=" candidates") as bar:
-        if len(medoids) == 1 and n_fixed == 0:
-            return _best_single(block, medoids, weights, n_jobs)
-
-        def search(block: Block, start: NDArray[np.int64]) -> SwapResult:
-            n_swaps = 0
-            if block.n > MANY_CANDIDATES:
-                some = some_candidates(block.n, start)
-                among_some = search(block.subset(some), np.searchsorted(some, start))
-                start, n_swaps = some[among_some.medoids], among_some.n_swaps
-            enough = least_progress if block.n > MANY_CANDIDATES else 0.0
-            found = _sweep_until_idle(block, start, weights, max_iter, tol, n_jobs, n_fixed, enough, bar)
-            return replace(found, n_swaps=n_swaps + found.n_swaps)
-
-        return search(block, medoids)
-
-
-def some_candidates(n: int, medoids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the medoids and some of n candidates, evenly spaced, in order."""
-    stride = min(LARGEST_STRIDE, 5 * n // MANY_CANDIDATES)
-    return np.union1d(np.arange(0, n, stride), medoids)
+    levels: list[Indices | None] = [None]
+    while n > MANY_CANDIDATES:
+        stride = min(LARGEST_STRIDE, 5 * n // MANY_CANDIDATES)
+        spaced = np.arange(0, n, stride) if levels[-1] is None else levels[-1][::stride]
+        candidates = np.union1d(spaced, medoids)
+        levels.append(candidates)
+        n = len(candidates)
+    return reversed(levels)
 
 
 def _sweep_until_idle(
-    block: Block,
-    medoids: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-    n_jobs: int,
-    n_fixed: int,
-    least_progress: float,
-    bar: tqdm,
+    block: Block, medoids: Indices, weights: NDArray[np.float64], options: SwapOptions, n_jobs: int, bar: tqdm
 ) -> SwapResult:
-    search = _core.SwapSearch(block.n, medoids, block.rows(medoids), weights, tol, n_fixed)
-    if n_fixed == len(medoids):
+    search = _core.SwapSearch(block.n, medoids, block.rows(medoids), weights, options.tol, options.n_fixed)
+    if options.n_fixed == len(medoids):
         return SwapResult(medoids, search.loss, 0, 0, True)
-    n_iter, done = 0, False
-    while n_iter < max_iter and not done:
+    least_progress = options.least_progress if block.n > MANY_CANDIDATES else 0.0
+    n_iter, is_done = 0, False
+    while n_iter < options.max_iter and not is_done:
         n_iter += 1
         loss_before = search.loss
-        for n_done in block.sweep(search, n_jobs):
+        for n_seen in block.sweep(search, n_jobs):
             bar.set_postfix(passes=n_iter, swaps=search.n_swaps, block=block.storage, refresh=False)
-            bar.update(n_done)
-        done = search.converged or search.loss > loss_before * (1 - least_progress)
-    medoids = np.array(search.medoids, dtype=np.int64)
-    return SwapResult(medoids, search.loss, n_iter, search.n_swaps, done)
+            bar.update(n_seen)
+        is_done = search.converged or search.loss > loss_before * (1 - least_progress)
+    return SwapResult(np.array(search.medoids, dtype=np.int64), search.loss, n_iter, search.n_swaps, is_done)
 
 
-def _best_single(block: Block, medoids: NDArray[np.int64], weights: NDArray[np.float64], n_jobs: int) -> SwapResult:
-    """Return the row with the smallest weighted sum: a single medoid has no second one to fall back to."""
+def _find_best_single(block: Block, start: Indices, weights: NDArray[np.float64], n_jobs: int) -> SwapResult:
+    """Return the row with the smallest weighted sum, which is the best single medoid."""
     sums = block.weighted_sums(weights, n_jobs)
     best = int(np.argmin(sums))
-    return SwapResult(np.array([best], dtype=np.int64), float(sums[best]), 1, int(best != medoids[0]), True)
+    return SwapResult(np.array([best], dtype=np.int64), float(sums[best]), 1, int(best != start[0]), True)
+
+
+def _run_from_build(
+    block: Block, start: Build, weights: NDArray[np.float64], options: SwapOptions, run: Run
+) -> SwapResult:
+    """Search from the medoids that BUILD chooses, the most central candidates first; the block is small."""
+    entries = block.rows(np.arange(block.n))
+    order = most_central_first(entries, weights, run.n_jobs)
+    places = np.argsort(order)  # where each row is in this order
+    medoids = places[start.choose(entries, weights, run.n_jobs)]
+    search = run_swaps(WholeBlock(entries[order]), medoids, weights, options, run)
+    return replace(search, medoids=order[search.medoids])
 
 
 def swap_search(
@@ -221,20 +195,13 @@ def swap_search(
     >>> sorted(result.medoids.tolist()), result.loss
     ([1, 4], 4.0)
     """
-    with np.errstate(over="ignore"):  # what does not fit in float32 becomes infinite, and is refused as such
+    with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which is refused below
         entries: NDArray[np.float32] = check_array(block, dtype=np.float32, order="C", input_name="block")
     n, m = entries.shape
     k = check_n_clusters(n_clusters, n)
-    threads = resolve_n_jobs(n_jobs)
-    max_iter, tol = check_integer(max_iter, "max_iter", at_least=1), check_not_negative(tol, "tol")
+    run = Run(resolve_n_jobs(n_jobs), check_random_state(random_state), Stages())
+    options = SwapOptions(check_integer(max_iter, "max_iter", at_least=1), check_not_negative(tol, "tol"))
     weights = check_weights(weights, m)
-    if init is None:
-        medoids = random_medoids(n, k, check_random_state(random_state))
-    else:
-        medoids = check_medoids(init, k, n, "init")
-    scan = BlockScan(n, threads)
-    for rows in tile_bounds(n, _tiles.TILE_ENTRIES // m):
-        scan.see(entries[rows], rows.start)
-    return search_swaps(
-        WholeBlock(entries), medoids, weights, max_iter=max_iter, tol=tol, n_jobs=threads, stages=Stages()
-    )
+    medoids = random_medoids(n, k, run.rng) if init is None else check_medoids(init, k, n, "init")
+    check_block(entries, run.n_jobs)
+    return run_swaps(WholeBlock(entries), medoids, weights, options, run)

@@ -6,8 +6,8 @@ entry (i, j) of a block is d(candidate i, point j), which matters if the dissimi
 In: what users pass as X, `metric` and `sample_weight` (`open_space`). Out: dissimilarities of rows to points, by tiles.
 """
 
+from onebatchpam.space.distances import Distances, Tally, name_in
 from onebatchpam.space.open import distance_block, open_space
-from onebatchpam.space.precomputed import MatrixColumns, MatrixSpace
-from onebatchpam.space.space import Space, VectorSpace, WholeSpace
+from onebatchpam.space.space import Space
 
-__all__ = ["MatrixColumns", "MatrixSpace", "Space", "VectorSpace", "WholeSpace", "distance_block", "open_space"]
+__all__ = ["Distances", "Space", "Tally", "distance_block", "name_in", "open_space"]

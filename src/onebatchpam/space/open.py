@@ -1,4 +1,4 @@
-"""Opening a data set with its metric, and `distance_block`."""
+"""Opening a data set with its metric, and `distance_block`, the dissimilarities of two data sets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from onebatchpam._parameters import check_sample_weight, resolve_n_jobs
-from onebatchpam._progress import Stages
-from onebatchpam.data import check_matrix, check_square, in_memory
-from onebatchpam.metrics import MetricLike, fill_all, resolve_metric
-from onebatchpam.space.precomputed import MatrixSpace
-from onebatchpam.space.space import VectorSpace, WholeSpace
+from onebatchpam.data import load_sparse
+from onebatchpam.metrics import MetricLike, resolve_metric, tags_of
+from onebatchpam.space.distances import Distances
+from onebatchpam.space.space import Space
 
 
 def open_space(
@@ -24,17 +23,14 @@ def open_space(
     n_jobs: int,
     estimator: object = None,
     sample_weight: ArrayLike | None = None,
-) -> WholeSpace:
-    """Check a data set, and make it ready to be compared."""
-    if isinstance(metric, str) and metric == "precomputed":
-        if metric_params:
-            raise ValueError(f"metric='precomputed' takes no parameters, got metric_params={metric_params!r}")
-        matrix = check_square(check_matrix(X, "X", estimator=estimator))
-        return MatrixSpace(matrix, check_sample_weight(sample_weight, len(matrix)))
+) -> Space:
+    """Check a data set, fit the metric to it, and make it ready to be compared."""
+    X = load_sparse(X)
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X))
     rows = resolved.check(X, "X", estimator=estimator)
-    weights = check_sample_weight(sample_weight, rows.shape[0])
-    return VectorSpace(rows, resolved.fitted(rows, weights), n_jobs, weights)
+    weights = check_sample_weight(sample_weight, rows.n)
+    fitted = resolved.fit(rows, weights)
+    return Space(fitted.encode(rows), fitted, n_jobs, weights)
 
 
 def distance_block(
@@ -78,23 +74,29 @@ def distance_block(
     array([[0.],
            [7.]])
     """
-    if metric == "precomputed":
-        raise ValueError("metric='precomputed' leaves nothing to compute: expected a metric of rows")
+    if tags_of(metric).is_pairwise:
+        raise ValueError(f"metric={metric!r} leaves nothing to compute: expected a metric of rows")
+    X, Y = load_sparse(X), load_sparse(Y)
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X) or issparse(Y))
     rows = resolved.check(X, "X")
-    fitted = resolved.fitted(rows)
-    points = in_memory(fitted.check(Y, "Y"))
-    if rows.shape[1:] != points.shape[1:]:
-        raise ValueError(f"X has {rows.shape[1]} features and Y has {points.shape[1]}: expected the same number")
-    columns = fitted.to(points, rows, resolve_n_jobs(n_jobs))
-    shape = columns.n_rows, columns.n_columns
+    fitted = resolved.fit(rows)
+    points = fitted.read(Y, "Y").in_memory()
+    if rows.n_features != points.n_features:
+        raise ValueError(f"X has {rows.n_features} features and Y has {points.n_features}: expected the same number")
+    rows = fitted.encode(rows)
+    distances = Distances(rows, fitted.pack(points, rows, resolve_n_jobs(n_jobs)))
+    check_out(out, (distances.n_rows, distances.n_columns), distances.dtype)
+    return distances.compute(out)
+
+
+def check_out(out: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    """Raise unless dissimilarities of this shape and type can be written there."""
     if out is None:
-        out = np.empty(shape, dtype=columns.dtype)
-    elif not isinstance(out, np.ndarray):
+        return
+    if not isinstance(out, np.ndarray):
         raise ValueError(f"out is of type {type(out).__name__}: expected an array")
-    elif out.shape != shape or out.dtype not in (np.float32, columns.dtype) or not out.flags.carray:
+    if out.shape != shape or out.dtype not in (np.float32, dtype) or not out.flags.carray:
         raise ValueError(
             f"out has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "
-            f"expected a writeable C-contiguous {columns.dtype} array of shape {shape}"
+            f"expected a writeable C-contiguous {dtype} array of shape {shape}"
         )
-    return fill_all(columns, out, Stages(), "distances")

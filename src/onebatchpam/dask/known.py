@@ -1,0 +1,91 @@
+"""The rows that have come to the driver: a sample that stands for all rows, and others that may become medoids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebatchpam._tiles import Indices
+from onebatchpam.dask.partition import GivenRows, join
+from onebatchpam.data import Rows
+from onebatchpam.metrics import Metric
+from onebatchpam.space import Space, Tally
+
+
+class JoinedRows(Rows):
+    """The rows of the sample followed by those of the other rows, without copying the sample."""
+
+    def __init__(self, sample: Rows, others: Rows, known: KnownRows) -> None:
+        self.n, self.n_features, self.row_size = sample.n + others.n, sample.n_features, sample.row_size
+        self.dtype, self.header = sample.dtype, sample.header
+        self._sample, self._others, self._known = sample, others, known
+
+    def tile(self, rows: slice) -> Any:
+        chosen = self.take(np.arange(rows.start, rows.stop))
+        return chosen.tile(slice(0, chosen.n))
+
+    def take(self, indices: Indices) -> Rows:
+        is_in_sample = indices < self._sample.n
+        if is_in_sample.all():
+            return self._sample.take(indices)
+        if not is_in_sample.any():
+            return self._others.take(indices - self._sample.n)
+        return self._known.metric.read(self.given(indices), "X")
+
+    def given(self, indices: Indices) -> Any:
+        return self._known.given_rows(indices).rows
+
+
+class KnownRows:
+    """The rows at hand, each once; `space` holds them, and grows when rows are added."""
+
+    def __init__(self, sample: GivenRows, weights: NDArray[np.float64], metric: Metric, n_jobs: int, n: int) -> None:
+        self.metric, self.n_sample = metric, len(sample)
+        self._sample, self._weights, self._n_jobs, self._n = sample, weights, n_jobs, n
+        self._sample_rows = metric.read(sample.rows, "X")
+        self._others: GivenRows | None = None
+        self._fixed, self._tally = np.empty(0, np.int64), Tally()
+        self.space = self._open_space()
+
+    def fix(self, fixed: Indices) -> None:
+        """Set the medoids that are fixed, which are rows at hand."""
+        self._fixed = self.space.fixed = fixed
+
+    def add(self, rows: GivenRows) -> Indices:
+        """Add rows that are not at hand yet; return where all of these rows are in the space."""
+        new = np.flatnonzero(~np.isin(rows.indices, self._all_indices()))
+        if len(new):
+            added = rows.take(new)
+            self._others = added if self._others is None else join([self._others, added])
+            self.space = self._open_space()
+        every = self._all_indices()
+        order = np.argsort(every)
+        return order[np.searchsorted(every, rows.indices, sorter=order)]
+
+    def given_rows(self, indices: Indices) -> GivenRows:
+        """Return rows at hand in the form in which they were given, with the weights that they have in the data."""
+        is_in_sample = indices < self.n_sample
+        if is_in_sample.all():
+            return self._sample.take(indices)
+        assert self._others is not None  # some rows are not in the sample
+        if not is_in_sample.any():
+            return self._others.take(indices - self.n_sample)
+        parts = [self._sample.take(indices[is_in_sample]), self._others.take(indices[~is_in_sample] - self.n_sample)]
+        return join(parts).take(np.argsort(np.argsort(~is_in_sample, kind="stable")))
+
+    def _all_indices(self) -> Indices:
+        others = self._sample.indices[:0] if self._others is None else self._others.indices
+        return np.concatenate([self._sample.indices, others])
+
+    def _open_space(self) -> Space:
+        rows, weights = self._sample_rows, self._weights
+        if self._others is not None:
+            rows = JoinedRows(rows, self.metric.read(self._others.rows, "X"), self)
+            weights = np.concatenate([weights, np.zeros(len(self._others))])  # only the sample stands for the data
+        space = Space(
+            rows, self.metric, self._n_jobs, weights, n_given=self._n, indices=self._all_indices(), tally=self._tally
+        )
+        space.fixed = self._fixed
+        return space

@@ -1,0 +1,345 @@
+"""The population of rows that are in partitions: what OneBatchPAM asks of it is done where the rows are.
+
+Some rows come to the driver: a sample that stands for all of them, the batch points, the medoids and the candidates.
+They form `space`, the rows at hand, and the indices of rows are those of this space. Whatever needs all rows is a task
+on every partition, which returns a summary or the few best rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from onebatchpam._draws import Batch, coreset_odds, estimate_weights, sample_by_weight, scale_to_mean
+from onebatchpam._run import Run
+from onebatchpam._tiles import Indices
+from onebatchpam.blocks import Block, WholeBlock, compute_checked
+from onebatchpam.dask import tasks
+from onebatchpam.dask.known import KnownRows
+from onebatchpam.dask.partition import GivenRows, join, stack
+from onebatchpam.dask.scheduler import Partitions, compute, merged
+from onebatchpam.dask.tasks import Assessment, BatchPoints, JudgeRows, RankedRows, ScanSummary
+from onebatchpam.metrics import Metric, MetricLike, resolve_metric
+from onebatchpam.search import (
+    CANDIDATES_BY_BATCH,
+    CANDIDATES_BY_CLUSTER,
+    MANY_CANDIDATES,
+    Judges,
+    Start,
+    SwapOptions,
+    SwapResult,
+    find_duplicates,
+    move_duplicates,
+    run_swaps,
+)
+from onebatchpam.space import Space
+
+# The driver holds this many dissimilarities of its sample to the batch (256 MB). Data sets with fewer rows than such a
+# sample has are fitted on the driver.
+DRIVER_ENTRIES = 2**26
+GATHERED_PER_BATCH_POINT = 4  # rows of the sample, at least
+
+
+def rows_to_gather(m: int, row_size: int) -> int:
+    """Return how many rows of this size come to the driver, to be compared with m batch points."""
+    return max(DRIVER_ENTRIES // max(m, row_size), GATHERED_PER_BATCH_POINT * m)
+
+
+class PartitionedData:
+    """A data set in partitions with its fitted metric. Counts the dissimilarities that the partitions compute."""
+
+    def __init__(self, partitions: Partitions, metric: MetricLike, metric_params: Any, run: Run) -> None:
+        self.partitions, self.run, self.n, self.n_distances = partitions, run, partitions.n, 0
+        descriptions = self.on_all("description", "check", tasks.describe, metric, metric_params)
+        self.n_present = sum(part.n_present for part in descriptions)
+        self.total_weight = sum(part.weight for part in descriptions)
+        if self.n_present == 0:
+            raise ValueError(f"X has {self.n} rows (samples), none of which has a weight: a minimum of 1 is required")
+        self.head = descriptions[0].head  # the first row, as it was given
+        resolved = resolve_metric(metric, metric_params, sparse=issparse(self.head))
+        self.metric: Metric = resolved.fit_parts([part.summary for part in descriptions])
+
+    def on_all(self, stage: str, name: str, task: Any, *shared: Any, each: list[Any] | None = None) -> list[Any]:
+        """Run a task on all partitions, as a stage of this name; return the results of those that are not empty."""
+        with self.run.stages.stage(stage, total=self.n) as bar:
+            results = self.partitions.run(name, task, *shared, each=each)
+            bar.update(self.n)
+        return results
+
+    def gather_all(self) -> GivenRows:
+        """Return all rows."""
+        return join(self.on_all("gathering rows", "gather", tasks.take_all))
+
+    def take(self, indices: Indices) -> GivenRows:
+        """Return the rows of these indices, in this order."""
+        taken = join(self.partitions.run_on(indices, "take", tasks.take_some, indices))
+        return taken.take(np.argsort(taken.indices)[np.argsort(np.argsort(indices))])
+
+    def draw(self, size: int, scan: PartitionedScan | None = None) -> tuple[GivenRows, NDArray[np.float64]]:
+        """Draw rows without replacement by weight, times distance to the batch if there is a scan of it.
+
+        Fewer rows are drawn if fewer have odds. Also return the weights by which they stand for all rows.
+        """
+        if scan is None:
+            total, n_possible, exclude, scans = self.total_weight, self.n_present, np.empty(0, np.int64), None
+        else:
+            total, n_possible, exclude, scans = scan.rate, scan.n_apart, scan.points.indices, scan.scans
+        each = [None] * len(self.partitions.parts) if scans is None else scans
+        seed, until = self.run.rng.randint(2**31), np.inf
+        share = (size + 5 * np.sqrt(size) + 5) / n_possible
+        if share < 1:
+            until = -np.log1p(-share) * n_possible / total  # when this share has rung, if all rates are the same
+        while True:
+            drawn = self.on_all("draws", "draw", tasks.draw, exclude, seed, until, each=each)
+            rows = join([part.rows for part in drawn])
+            clocks, rates = (np.concatenate([getattr(part, name) for part in drawn]) for name in ("clocks", "rates"))
+            if len(rows) > size or until == np.inf:
+                break
+            until *= 4
+        order = np.argsort(clocks, kind="stable")
+        first = np.sort(order[:size])
+        estimates = rows.weights[first]
+        if len(rows) > size:
+            estimates = estimate_weights(estimates, rates[first], clocks[order[size]])
+        return rows.take(first), scale_to_mean(estimates, self.total_weight / self.n_present)
+
+    def draw_coreset(self, m: int) -> tuple[GivenRows, NDArray[np.float64]]:
+        """Draw a lightweight coreset, with its weights; see `batch.draw_coreset`."""
+        stage, weights, far = "distances to the mean", *np.zeros((2, len(self.partitions.parts)))
+        means = self.on_all(stage, "mean", tasks.mean_of, self.metric)
+        for number, weight, _ in means:
+            weights[number] = weight
+        rows = self.metric.read(stack([mean for *_, mean in means]), "X")
+        mean = self.metric.mean(rows, np.array([weight for _, weight, _ in means])).given(np.arange(1))
+        for number, distance in self.on_all(stage, "mean", tasks.far_from_mean, self.metric, mean):
+            far[number] = distance
+        self.n_distances += 2 * self.n
+        masses = coreset_odds(weights / weights.sum(), far, far.sum())
+        counts = self.run.rng.multinomial(m, masses / masses.sum())
+        shared = (self.metric, mean, weights.sum(), far.sum(), self.run.rng.randint(2**31), counts)
+        drawn = self.on_all("draws", "draw", tasks.draw_coreset, *shared)
+        estimates = np.concatenate([weights for _, weights in drawn])
+        return join([rows for rows, _ in drawn]), scale_to_mean(estimates, self.total_weight / self.n_present)
+
+    def best(self, name: str, task: Any, *shared: Any, count: int) -> RankedRows | None:
+        """Return the best candidates of all partitions, merged on the way, a few partitions at a time."""
+        parts = self.partitions.tasks(name, task, *shared)
+        return compute([merged(name, parts, tasks.merge_best, count)])[0]
+
+    def assess(self, medoids: Any) -> Assessment:
+        """Return how well medoids do on all rows."""
+        parts = [part for (part,) in self.on_all("assignment", "assign", tasks.assess, self.metric, [medoids])]
+        self.n_distances += self.n * medoids.shape[0]
+        farthest = max(parts, key=lambda part: part.distance)
+        sizes = np.sum([part.sizes for part in parts], axis=0)
+        return Assessment(sum(part.inertia for part in parts), sizes, farthest.farthest, farthest.distance)
+
+
+class PartitionedScan:
+    """All rows compared with the batch points so far; what is known of each row stays in its partition."""
+
+    def __init__(self, population: Partitioned) -> None:
+        self._population, self._data = population, population.data
+        self.points = GivenRows(np.empty(0, np.int64), None, np.empty(0))
+        self.scans: list[Delayed] | None = None
+        self._summaries: list[ScanSummary] = []
+
+    @property
+    def largest(self) -> float:
+        """The largest dissimilarity seen."""
+        return max(part.largest for part in self._summaries)
+
+    @property
+    def rate(self) -> float:
+        """The sum over all rows of weight times distance to the batch."""
+        return sum(part.rate for part in self._summaries)
+
+    @property
+    def n_apart(self) -> int:
+        """The number of rows that are at some distance from the batch."""
+        return sum(part.n_apart for part in self._summaries)
+
+    def add(self, points: Indices) -> None:
+        """Compare all rows with new batch points."""
+        data, n_before, new = self._data, len(self.points), self._population.known.given_rows(points)
+        self.points = join([self.points, new]) if n_before else new
+        each = [None] * len(data.partitions.parts) if self.scans is None else self.scans
+        data.n_distances += data.n * len(points)
+        with data.run.stages.stage("distances", total=data.n) as bar:
+            self.scans = data.partitions.keep("scan", tasks.scan, data.metric, new, n_before, each=each)
+            self._summaries = data.partitions.run("summary", tasks.summarise_scan, self.points.indices, each=self.scans)
+            bar.update(data.n)
+
+    def draw_far(self, size: int) -> Indices:
+        """Draw rows with odds of weight times distance to the batch; none if all others are duplicates of it."""
+        if self.n_apart == 0:
+            return np.empty(0, np.int64)
+        return self._population.known.add(self._data.draw(size, self)[0])
+
+    def weights_of_nearest(self) -> NDArray[np.float64]:
+        """Return for each batch point the weight of the rows to which it is nearest."""
+        return np.sum([part.weights_of_nearest for part in self._summaries], axis=0)
+
+    def block(self) -> PartitionedBlock:
+        """Return the block of the sample x batch points."""
+        return PartitionedBlock(self._population, self._population.known.add(self.points))
+
+
+class PartitionedBlock(WholeBlock):
+    """The block of the sample x batch points; the rows of other rows at hand are computed when they are asked for."""
+
+    storage = "recomputed"
+
+    def __init__(self, population: Partitioned, points: Indices) -> None:
+        self._population, self.points = population, points
+        self._debiased, self._own_distances = np.empty(0, np.int64), np.empty(0, np.float32)
+        sample = np.arange(population.known.n_sample)
+        super().__init__(self._compute(sample))
+
+    def _compute(self, candidates: Indices) -> NDArray[np.float32]:
+        space, n_jobs = self._population.space, self._population.data.run.n_jobs
+        return compute_checked(space.distances_to(self.points, candidates), n_jobs)
+
+    def rows(self, candidates: Indices) -> NDArray[np.float32]:
+        if (candidates < self.n).all():
+            return self.entries[candidates]
+        entries = self._compute(candidates)
+        self.batch(np.empty(0)).debias(entries, self._population.space.given_indices(candidates))
+        return entries
+
+    def replace(self, rows: Indices, columns: Indices, values: NDArray[np.float32]) -> None:
+        self._debiased, self._own_distances = columns, values
+        in_sample = rows < self.n
+        super().replace(rows[in_sample], columns[in_sample], values[in_sample])
+
+    def batch(self, weights: NDArray[np.float64]) -> BatchPoints:
+        """Return the batch as it travels to the partitions."""
+        points = self._population.known.given_rows(self.points)
+        return BatchPoints(self._population.data.metric, points, weights, self._debiased, self._own_distances)
+
+
+@dataclass
+class Partitioned:
+    """All rows of a data set in partitions."""
+
+    data: PartitionedData
+    known: KnownRows
+
+    def __post_init__(self) -> None:
+        self.n, self.total_weight = self.data.n_present, self.data.total_weight
+        self._left_over = np.empty(0, np.int64)  # the best rows of the last pass that the search did not choose
+
+    @property
+    def space(self) -> Space:
+        """The rows at hand."""
+        return self.known.space
+
+    def draw(self, size: int) -> Batch:
+        """Draw rows by their weights, without replacement."""
+        rows, weights = self.data.draw(size)
+        return Batch(self.known.add(rows), weights)
+
+    def draw_coreset(self, size: int) -> Batch:
+        """Draw rows by their weights and distances to the mean, with replacement."""
+        rows, weights = self.data.draw_coreset(size)
+        return Batch(self.known.add(rows), weights)
+
+    def weights_of(self, indices: Indices) -> NDArray[np.float64]:
+        """Return the weights of rows at hand."""
+        return self.known.given_rows(indices).weights
+
+    def scan(self, m: int) -> PartitionedScan:
+        """Return what compares all rows with m batch points, as they are drawn."""
+        return PartitionedScan(self)
+
+    def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult:
+        """Search the medoids in the sample, then in passes over all partitions.
+
+        In each pass all rows are weighed against the same medoids, where they are; the best of them come to the driver,
+        where the swap search tries them one after the other.
+        """
+        assert isinstance(block, PartitionedBlock)  # the block of this population's scan
+        run = self.data.run
+        search = run_swaps(block, start, weights, options, run)
+        batch, medoids, loss = block.batch(weights), search.medoids, search.loss
+        least_progress = options.least_progress if self.n > MANY_CANDIDATES else 0.0
+        n_iter, n_swaps, converged = 0, search.n_swaps, False
+        with run.stages.stage("swap search", unit=" candidates") as bar:
+            while not converged and n_iter < options.max_iter:
+                candidates = self._best_swaps(batch, block, medoids, options.n_fixed)
+                rows = np.concatenate([medoids, candidates[~np.isin(candidates, medoids)]])
+                known = WholeBlock(block.rows(rows))
+                search = run_swaps(known, np.arange(len(medoids)), weights, options, run.silent())
+                converged = search.n_swaps == 0 or search.loss > loss * (1 - least_progress)
+                medoids, loss = rows[search.medoids], search.loss
+                n_iter, n_swaps = n_iter + 1, n_swaps + search.n_swaps
+                bar.set_postfix(passes=n_iter, swaps=n_swaps, refresh=False)
+                bar.update(self.data.n)
+        self._left_over = candidates
+        return SwapResult(medoids, loss, n_iter, n_swaps, converged)
+
+    def _best_swaps(self, batch: BatchPoints, block: PartitionedBlock, medoids: Indices, n_fixed: int) -> Indices:
+        """Return for each medoid the rows that, by the batch, had best take its place; the largest gain first."""
+        shared = (batch, self.space.given_indices(medoids), block.rows(medoids), n_fixed, CANDIDATES_BY_BATCH)
+        ranked = self.data.best("swaps", tasks.best_swaps, *shared, count=CANDIDATES_BY_BATCH)
+        self.data.n_distances += self.data.n * len(batch.points)
+        return np.empty(0, np.int64) if ranked is None else self.known.add(by_score(ranked).rows)
+
+    def draw_points(self, size: int) -> Batch:
+        """Draw rows of the sample, which stand for all rows."""
+        standing_for_others = np.flatnonzero(self.space.weights)
+        weights = self.space.weights[standing_for_others]
+        drawn = sample_by_weight(weights, min(size, len(weights)), self.data.run.rng)
+        return Batch(standing_for_others[drawn.indices], drawn.weights)
+
+    def best_members(
+        self, medoids: Indices, judges: dict[int, Judges], tried: Indices, labels: NDArray[Any] | None
+    ) -> Indices:
+        """Return, for each judged cluster, the untried members with the smallest mean loss over the judges.
+
+        The first time, the candidates that the search has left over are returned as well.
+        """
+        travelling = {slot: self._send(each) for slot, each in judges.items()}
+        medoid_rows = self.known.given_rows(medoids).rows
+        shared = (self.data.metric, medoid_rows, travelling, self.space.given_indices(tried))
+        ranked = self.data.best("members", tasks.best_members, *shared, count=CANDIDATES_BY_CLUSTER)
+        n_judges = sum(len(each.points.indices) for each in judges.values())
+        self.data.n_distances += self.data.n * (len(medoids) + n_judges // len(medoids))
+        members = np.empty(0, np.int64) if ranked is None else self.known.add(ranked.rows)
+        left_over, self._left_over = np.setdiff1d(self._left_over, tried), self._left_over[:0]
+        return np.union1d(members, left_over)
+
+    def _send(self, judges: Judges) -> JudgeRows:
+        points = self.known.given_rows(judges.points.indices)
+        weighted = GivenRows(points.indices, points.rows, judges.points.weights)
+        return JudgeRows(weighted, judges.second_distances)
+
+    def objective(self, medoids: Indices) -> float:
+        """Return the objective over all rows."""
+        return self.assess(medoids).inertia
+
+    def assess(self, medoids: Indices) -> Assessment:
+        """Return how well medoids do on all rows."""
+        return self.data.assess(self.known.given_rows(medoids).rows)
+
+    def spread_medoids(self, medoids: Indices) -> Indices:
+        """Return the medoids with every duplicate moved to the row farthest from all medoids."""
+        between = self.space.distances_from(medoids, medoids).compute()
+        nearest = between.argmin(axis=1)
+        duplicates = find_duplicates(nearest, between[np.arange(len(medoids)), nearest], len(self.space.fixed))
+
+        def find_farthest(medoids: Indices, moved: slice) -> int | None:
+            assessment = self.assess(medoids)
+            return int(self.known.add(assessment.farthest)[0]) if assessment.distance > 0 else None
+
+        return move_duplicates(medoids, duplicates, find_farthest)
+
+
+def by_score(ranked: RankedRows) -> RankedRows:
+    """Return candidates with the best score first, of equal ones the first row."""
+    return ranked.take(np.lexsort((ranked.rows.indices, ranked.scores)))
