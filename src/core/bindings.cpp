@@ -10,12 +10,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "custom.hpp"
-#include "distance.hpp"
-#include "gower.hpp"
-#include "reduce.hpp"
-#include "sparse.hpp"
-#include "swap.hpp"
+#include "distances/custom.hpp"
+#include "distances/gower.hpp"
+#include "distances/packed_columns.hpp"
+#include "distances/sparse.hpp"
+#include "search/reduce.hpp"
+#include "search/swap.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "kernels/table.hpp"
 #include "parallel.hpp"
-#include "simd.hpp"
 
 using namespace obp;
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "custom.hpp"
-#include "distance.hpp"
-#include "gower.hpp"
-#include "sparse.hpp"
+#include "distances/custom.hpp"
+#include "distances/gower.hpp"
+#include "distances/packed_columns.hpp"
+#include "distances/sparse.hpp"
 
 using namespace obp;
 

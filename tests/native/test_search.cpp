@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "distance.hpp"
-#include "reduce.hpp"
-#include "swap.hpp"
+#include "distances/packed_columns.hpp"
+#include "search/reduce.hpp"
+#include "search/swap.hpp"
 
 using namespace obp;
 

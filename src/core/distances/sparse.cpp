@@ -1,4 +1,4 @@
-#include "sparse.hpp"
+#include "distances/sparse.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "reduce.hpp"
+#include "search/reduce.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "custom.hpp"
+#include "distances/custom.hpp"
 
 #include <algorithm>
 

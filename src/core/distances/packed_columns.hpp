@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "packing.hpp"
-#include "simd.hpp"
+#include "distances/packing.hpp"
+#include "kernels/table.hpp"
 
 namespace obp {
 

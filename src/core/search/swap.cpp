@@ -1,4 +1,4 @@
-#include "swap.hpp"
+#include "search/swap.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "packing.hpp"
+#include "distances/packing.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
-#include "gower.hpp"
+#include "distances/gower.hpp"
 
 #include <algorithm>
 
-#include "packing.hpp"
+#include "distances/packing.hpp"
 #include "parallel.hpp"
 
 namespace obp {

@@ -1,9 +1,9 @@
 // A metric is the step by which one pair of units changes an accumulator; the loop over units, rows and columns
-// is written once, in fill_kernels.hpp. Included there only, once per SIMD level. As many rows are taken together as
+// is written once, in fill.hpp. Included there only, once per SIMD level. As many rows are taken together as
 // the registers hold next to what a step needs.
 #pragma once
 
-#include "vectors.hpp"
+#include "kernels/vectors.hpp"
 
 namespace obp {
 namespace OBP_LEVEL {

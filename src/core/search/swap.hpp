@@ -8,9 +8,9 @@
 #include <functional>
 #include <vector>
 
-#include "distance.hpp"
+#include "distances/packed_columns.hpp"
+#include "kernels/table.hpp"
 #include "parallel.hpp"
-#include "simd.hpp"
 
 namespace obp {
 

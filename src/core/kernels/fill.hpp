@@ -1,8 +1,8 @@
 // The loops that fill a tile of dissimilarities. Included in kernels.cpp only, once per SIMD level.
 #pragma once
 
-#include "metrics.hpp"
-#include "simd.hpp"
+#include "kernels/metrics.hpp"
+#include "kernels/table.hpp"
 
 namespace obp {
 namespace OBP_LEVEL {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "distance.hpp"
+#include "distances/packed_columns.hpp"
 
 namespace obp {
 

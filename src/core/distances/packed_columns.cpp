@@ -1,4 +1,4 @@
-#include "distance.hpp"
+#include "distances/packed_columns.hpp"
 
 #include <algorithm>
 #include <cstring>

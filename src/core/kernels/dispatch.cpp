@@ -1,4 +1,4 @@
-#include "simd.hpp"
+#include "kernels/table.hpp"
 
 #include <atomic>
 #include <cstring>

@@ -1,8 +1,8 @@
 // The loops that look at rows of a block. Included in kernels.cpp only, once per SIMD level.
 #pragma once
 
-#include "simd.hpp"
-#include "vectors.hpp"
+#include "kernels/table.hpp"
+#include "kernels/vectors.hpp"
 
 namespace obp {
 namespace OBP_LEVEL {

@@ -1,8 +1,8 @@
 // The hot loops, compiled once per SIMD level (OBP_LEVEL names it). Nothing in them allocates, throws or knows of
 // threads, and no function of a standard header is used: compiled for one level it must not serve another.
-#include "fill_kernels.hpp"
-#include "row_kernels.hpp"
-#include "simd.hpp"
+#include "kernels/fill.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/table.hpp"
 
 namespace obp {
 namespace OBP_LEVEL {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "simd.hpp"
+#include "kernels/table.hpp"
 
 namespace obp {
 
