@@ -10,10 +10,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "block.hpp"
 #include "distances/custom.hpp"
 #include "distances/gower.hpp"
 #include "distances/packed_columns.hpp"
 #include "distances/sparse.hpp"
+#include "kernels/table.hpp"
 #include "search/reduce.hpp"
 #include "search/swap.hpp"
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "block.hpp"
 #include "checks.hpp"
 #include "distances/packed_columns.hpp"
 #include "search/reduce.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/table.hpp"
 #include "parallel.hpp"
 
 namespace obp {

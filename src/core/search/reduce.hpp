@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "distances/packed_columns.hpp"
+#include "block.hpp"
 
 namespace obp {
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "distances/packed_columns.hpp"
+#include "block.hpp"
 #include "kernels/table.hpp"
 #include "parallel.hpp"
 
