@@ -48,16 +48,17 @@ Metric metric_of(const std::string& name) {
 }
 
 template <class T>
-constexpr Source source_of() {
-    if constexpr (sizeof(T) == 8) return Source::float64;
-    if constexpr (sizeof(T) == 4) return Source::float32;
-    return Source::uint8;
+constexpr InputType input_type_of() {
+    if constexpr (sizeof(T) == 8) return InputType::float64;
+    if constexpr (sizeof(T) == 4) return InputType::float32;
+    return InputType::uint8;
 }
 
 template <class T>
-void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metric, double steps) {
+void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metric, double byte_divisor) {
     require(points.shape(0) > 0 && points.shape(1) > 0, "points must not be empty");
-    new (self) PackedColumns(metric_of(metric), source_of<T>(), points.data(), points.shape(0), points.shape(1), steps);
+    new (self) PackedColumns(metric_of(metric), input_type_of<T>(), points.data(), points.shape(0), points.shape(1),
+                             byte_divisor);
 }
 
 template <class Out>
@@ -74,7 +75,7 @@ BlockView view_of(const Block<const float>& block) {
 
 template <class T, class Out>
 void check_fill(const PackedColumns& self, const Matrix<T>& rows, const Block<Out>& out, int n_threads) {
-    require(source_of<T>() == self.source(), "rows must be of the type of the packed points");
+    require(input_type_of<T>() == self.input_type(), "rows must be of the type of the packed points");
     require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
     require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
     require(n_threads >= 1, "n_threads must be at least 1");
@@ -272,8 +273,8 @@ void fill_custom(const CustomMetric& self, Matrix<double> rows, Matrix<double> c
 }
 
 template <class T>
-bool all_bytes(Matrix<T> values, double steps) {
-    return are_bytes(values.data(), values.size(), steps);
+bool all_bytes(Matrix<T> values, double byte_divisor) {
+    return are_bytes(values.data(), values.size(), byte_divisor);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ void test_swap_search(const char* level) {
     const std::size_t n = 600, m = 83, k = 5, p = 3;
     const auto rows = random_rows<float>(n, p, 3);
     std::vector<float> block(n * m);
-    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
+    PackedColumns(Metric::manhattan, InputType::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
     std::vector<double> weights(m);
     for (std::size_t j = 0; j < m; ++j) weights[j] = static_cast<double>(j % 4);
     const std::vector<std::int64_t> start{0, 1, 2, 3, 4};
@@ -60,7 +60,7 @@ void test_fixed_medoids(const char* level) {
     const std::size_t n = 300, m = 150, p = 2;
     const auto rows = random_rows<float>(n, p, 5);
     std::vector<float> block(n * m);
-    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
+    PackedColumns(Metric::manhattan, InputType::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
     const std::vector<double> weights(m, 1);
     std::vector<std::int64_t> start(20);
     for (std::size_t slot = 0; slot < start.size(); ++slot) start[slot] = static_cast<std::int64_t>(slot);
@@ -174,7 +174,7 @@ void test_viewers(const char* level) {
     for (const std::size_t m : {7, 300, 5000}) {
         const std::size_t n = 500, p = 9, k = 5;
         const auto rows = random_rows<float>(n, p, 7), columns = random_rows<float>(m, p, 8);
-        const PackedColumns packed(Metric::manhattan, Source::float32, columns.data(), m, p);
+        const PackedColumns packed(Metric::manhattan, InputType::float32, columns.data(), m, p);
         std::vector<float> block(n * m), again(n * m), distances(2 * n);
         std::vector<std::int32_t> nearest(2 * n);
         packed.fill(rows.data(), n, block.data(), m, 3);

@@ -32,10 +32,10 @@ const MetricKernels& kernels_for(Metric metric, Unit unit, const Kernels& level)
 
 Finish finish_of(Metric metric) { return metric == Metric::euclidean ? Finish::square_root : Finish::none; }
 
-double scale_of(Metric metric, double steps, Unit unit) {
+double scale_of(Metric metric, double byte_divisor, Unit unit) {
     if (metric == Metric::cosine) return 0.5;
-    if (steps == 0 || unit == Unit::float32 || unit == Unit::float64) return 1;
-    return 1 / (metric == Metric::sqeuclidean ? steps * steps : steps);
+    if (byte_divisor == 0 || unit == Unit::float32 || unit == Unit::float64) return 1;
+    return 1 / (metric == Metric::sqeuclidean ? byte_divisor * byte_divisor : byte_divisor);
 }
 
 bool is_squared_euclidean(Metric metric) {
@@ -75,13 +75,13 @@ void square_rows(const void* units, std::size_t n_rows, std::size_t n_units, std
 
 }  // namespace
 
-PackedColumns::PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns,
-                             std::size_t n_features, double steps)
-    : packing_(metric, source, points, n_columns, n_features, steps),
+PackedColumns::PackedColumns(Metric metric, InputType input_type, const void* points, std::size_t n_columns,
+                             std::size_t n_features, double byte_divisor)
+    : packing_(metric, input_type, points, n_columns, n_features, byte_divisor),
       n_columns_(n_columns),
       level_(&kernels()),
       finish_(finish_of(metric)),
-      scale_(scale_of(metric, steps, packing_.unit())),
+      scale_(scale_of(metric, byte_divisor, packing_.unit())),
       way_(choose_way(metric)) {
     kernels_ = way_ == Way::pair_products    ? &level_->sqeuclidean_by_products_u8
                : way_ == Way::float_products ? &level_->sqeuclidean_by_products_f32

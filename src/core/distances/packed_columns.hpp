@@ -14,10 +14,10 @@ namespace obp {
 
 class PackedColumns {
 public:
-    // points  IN  n_columns x n_features of type `source`, row after row
-    // steps   if not zero, all values of points and rows are byte / steps
-    PackedColumns(Metric metric, Source source, const void* points, std::size_t n_columns, std::size_t n_features,
-                  double steps = 0);
+    // points  IN  n_columns x n_features of type `input_type`, row after row
+    // byte_divisor  if not zero, all values of points and rows are byte / byte_divisor
+    PackedColumns(Metric metric, InputType input_type, const void* points, std::size_t n_columns,
+                  std::size_t n_features, double byte_divisor = 0);
 
     // rows  IN   n_rows x n_features of the columns' type
     // out   OUT  n_rows x n_columns, a new row every out_stride entries
@@ -25,7 +25,7 @@ public:
     void fill(const void* rows, std::size_t n_rows, Out* out, std::size_t out_stride, int n_threads) const;
     void fill(const void* rows, std::size_t n_rows, float* out, std::size_t out_stride, Viewer& viewer) const;
 
-    Source source() const { return packing_.source(); }
+    InputType input_type() const { return packing_.input_type(); }
     std::size_t n_columns() const { return n_columns_; }
     std::size_t n_features() const { return packing_.n_features(); }
 

@@ -10,10 +10,10 @@ namespace obp {
 namespace {
 
 template <class From, class Value>
-void convert(const From* row, std::size_t n_features, double steps, Value* values) {
+void convert(const From* row, std::size_t n_features, double byte_divisor, Value* values) {
     if constexpr (std::is_floating_point_v<From> && std::is_integral_v<Value>)
         for (std::size_t f = 0; f < n_features; ++f)
-            values[f] = static_cast<Value>(static_cast<int>(row[f] * static_cast<From>(steps) + From(0.5)));
+            values[f] = static_cast<Value>(static_cast<int>(row[f] * static_cast<From>(byte_divisor) + From(0.5)));
     else
         std::copy(row, row + n_features, values);
 }
@@ -50,30 +50,30 @@ constexpr std::size_t max_features_summed = INT32_MAX / 255, max_features_square
 bool is_squared(Metric metric) { return metric == Metric::euclidean || metric == Metric::sqeuclidean; }
 
 template <class From, class Value>
-void to_values(Metric metric, const void* row, std::size_t n_features, double steps, Value* values) {
+void to_values(Metric metric, const void* row, std::size_t n_features, double byte_divisor, Value* values) {
     if (metric == Metric::cosine)
         normalise(static_cast<const From*>(row), n_features, values);
     else
-        convert(static_cast<const From*>(row), n_features, steps, values);
+        convert(static_cast<const From*>(row), n_features, byte_divisor, values);
 }
 
 }  // namespace
 
-Packing::Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features,
-                 double steps)
+Packing::Packing(Metric metric, InputType input_type, const void* columns, std::size_t n_columns,
+                 std::size_t n_features, double byte_divisor)
     : metric_(metric),
-      source_(source),
+      input_type_(input_type),
       n_features_(n_features),
       n_values_(n_features + (metric == Metric::cosine)),
-      steps_(steps) {
-    const bool as_bytes = steps != 0 || source == Source::uint8;
-    if (!as_bytes && source == Source::float64)
+      byte_divisor_(byte_divisor) {
+    const bool as_bytes = byte_divisor != 0 || input_type == InputType::uint8;
+    if (!as_bytes && input_type == InputType::float64)
         choose<double, double>(columns, n_columns);
     else if (!as_bytes)
         choose<float, float>(columns, n_columns);
-    else if (source == Source::float64)
+    else if (input_type == InputType::float64)
         choose_bytes<double>(columns, n_columns);
-    else if (source == Source::float32)
+    else if (input_type == InputType::float32)
         choose_bytes<float>(columns, n_columns);
     else
         choose_bytes<std::uint8_t>(columns, n_columns);
@@ -94,10 +94,10 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     row_bytes_ = n_features_ * sizeof(From);
     pack_row_ = pack_row<From, Value>;
     std::vector<Value> first(n_values_), other(n_values_);
-    to_values<From>(metric_, columns, n_features_, steps_, first.data());
+    to_values<From>(metric_, columns, n_features_, byte_divisor_, first.data());
     std::vector<unsigned char> varies(n_values_, n_columns == 1);  // a single column is quicker as a whole
     for (std::size_t i = 1; i < n_columns; ++i) {
-        to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, steps_,
+        to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, byte_divisor_,
                         other.data());
         for (std::size_t v = 0; v < n_values_; ++v) varies[v] |= first[v] != other[v];
     }
@@ -133,7 +133,7 @@ template <class From, class Value>
 void Packing::pack_row(const Packing& self, const void* row, void* units, void* base) {
     thread_local std::vector<Value> values;
     values.resize(self.n_values_);
-    to_values<From>(self.metric_, row, self.n_features_, self.steps_, values.data());
+    to_values<From>(self.metric_, row, self.n_features_, self.byte_divisor_, values.data());
     Value* to = static_cast<Value*>(units);
     for (const Run& run : self.varying_) to = std::copy(values.data() + run.start, values.data() + run.stop, to);
     std::fill(to, static_cast<Value*>(units) + self.n_units_ * (sizeof(UnitOf<Value>) / sizeof(Value)), Value(0));
@@ -155,16 +155,16 @@ void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* base
 }
 
 template <class T>
-bool are_bytes(const T* values, std::size_t n, double steps) {
+bool are_bytes(const T* values, std::size_t n, double byte_divisor) {
     constexpr std::size_t values_at_once = 1024;  // without a branch, so that they are looked at by vectors
-    const T step_count = static_cast<T>(steps), largest = T(255) / step_count;
+    const T divisor = static_cast<T>(byte_divisor), largest = T(255) / divisor;
     for (std::size_t start = 0; start < n; start += values_at_once) {
         const std::size_t stop = std::min(n, start + values_at_once);
         int n_others = 0;
         for (std::size_t i = start; i < stop; ++i) {
             const bool in_range = (values[i] >= 0) & (values[i] <= largest);
-            const auto byte = static_cast<int>((in_range ? values[i] : T(0)) * step_count + T(0.5));
-            n_others += !in_range | (static_cast<T>(byte) / step_count != values[i]);
+            const auto byte = static_cast<int>((in_range ? values[i] : T(0)) * divisor + T(0.5));
+            n_others += !in_range | (static_cast<T>(byte) / divisor != values[i]);
         }
         if (n_others) return false;
     }

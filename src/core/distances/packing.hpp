@@ -12,22 +12,22 @@
 namespace obp {
 
 enum class Metric { manhattan, euclidean, sqeuclidean, chebyshev, cosine };
-enum class Source { float32, float64, uint8 };
+enum class InputType { float32, float64, uint8 };
 enum class Unit { float32, float64, eight_bytes, pair_of_integers };
 
 class Packing {
 public:
-    // columns  IN  n_columns x n_features of the source type
-    // steps    if not zero, the values of columns and rows are byte / steps, and are compared as bytes
-    Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features,
-            double steps);
+    // columns  IN  n_columns x n_features of type `input_type`
+    // byte_divisor  if not zero, the values of columns and rows are byte / byte_divisor, and are compared as bytes
+    Packing(Metric metric, InputType input_type, const void* columns, std::size_t n_columns, std::size_t n_features,
+            double byte_divisor);
 
-    // rows   IN   n_rows x n_features of the source type
+    // rows   IN   n_rows x n_features of type `input_type`
     // units  OUT  n_rows x n_units
     // bases  OUT  n_rows units
     void pack(const void* rows, std::size_t n_rows, void* units, void* bases) const;
 
-    Source source() const { return source_; }
+    InputType input_type() const { return input_type_; }
     Unit unit() const { return unit_; }
     std::size_t n_features() const { return n_features_; }
     std::size_t row_bytes() const { return row_bytes_; }
@@ -45,10 +45,10 @@ private:
     Base base_of(const Value* values) const;
 
     Metric metric_;
-    Source source_;
+    InputType input_type_;
     Unit unit_;
     std::size_t n_features_, n_values_, n_units_, row_bytes_, unit_bytes_;
-    double steps_;
+    double byte_divisor_;
     bool is_identity_;  // units are the values as they are given
     struct Run {
         std::size_t start, stop;
@@ -58,9 +58,9 @@ private:
     void (*pack_row_)(const Packing&, const void*, void*, void*);
 };
 
-// Whether all values are byte / steps, rounded to their type.
+// Whether all values are byte / byte_divisor, rounded to their type.
 template <class T>
-bool are_bytes(const T* values, std::size_t n, double steps);
+bool are_bytes(const T* values, std::size_t n, double byte_divisor);
 
 // Panels of `width` rows each, unit after unit: panels x n_units x width; the last panel is padded with zeros.
 //
