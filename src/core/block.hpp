@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace obp {
@@ -18,11 +19,9 @@ struct BlockView {
 // Who looks at rows of a block as soon as they are computed, in the thread that did that: they are in its cache still.
 class Viewer {
 public:
-    static constexpr std::size_t any = 0;
-
-    // n_rows, n_columns  of the block
+    // n_rows, n_columns  of the block; without n_columns, there may be any number of columns
     // n_threads          that many at most show rows at the same time
-    Viewer(std::size_t n_rows, std::size_t n_columns, int n_threads)
+    Viewer(std::size_t n_rows, std::optional<std::size_t> n_columns, int n_threads)
         : n_rows_(n_rows), n_columns_(n_columns), n_threads_(n_threads) {}
     virtual ~Viewer() = default;
 
@@ -30,12 +29,12 @@ public:
     virtual void see(const BlockView& rows, std::size_t first, int thread) = 0;
 
     int n_threads() const { return n_threads_; }
-    bool expects(std::size_t n_rows, std::size_t n_columns) const {
-        return n_rows == n_rows_ && (n_columns_ == any || n_columns == n_columns_);
-    }
+    std::size_t n_rows() const { return n_rows_; }
+    std::optional<std::size_t> n_columns() const { return n_columns_; }
 
 private:
-    std::size_t n_rows_, n_columns_;
+    std::size_t n_rows_;
+    std::optional<std::size_t> n_columns_;
     int n_threads_;
 };
 
@@ -48,7 +47,7 @@ public:
     // nearest    OUT  for each row the column of its smallest entry, the first of equal ones
     // distances  OUT  that entry
     RowScanner(std::size_t n_rows, std::int32_t* nearest, float* distances, int n_threads)
-        : Viewer(n_rows, any, n_threads),
+        : Viewer(n_rows, std::nullopt, n_threads),
           nearest_(nearest),
           distances_(distances),
           found_(static_cast<std::size_t>(n_threads)) {}
