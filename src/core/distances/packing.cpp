@@ -1,10 +1,11 @@
 #include "distances/packing.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+
+#include "distances/unit_length.hpp"
 
 namespace obp {
 namespace {
@@ -18,17 +19,11 @@ void convert(const From* row, std::size_t n_features, double byte_divisor, Value
         std::copy(row, row + n_features, values);
 }
 
-// Rows of length one: 1 - cos(a, b) is half their squared distance, without cancellation. A row of zeros has no
-// direction; it gets one of its own, in an extra value, at distance 1 from every other.
+// Gives a row of zeros a direction of its own, in an extra value, because it is at cosine distance 1 from every other.
 template <class From, class Value>
 void normalise(const From* row, std::size_t n_features, Value* values) {
-    double largest = 0, squares = 0;
-    for (std::size_t f = 0; f < n_features; ++f) largest = std::max(largest, std::abs(static_cast<double>(row[f])));
-    const double scale = largest > 0 ? largest : 1;  // squares neither overflow nor vanish
-    for (std::size_t f = 0; f < n_features; ++f) squares += (row[f] / scale) * (row[f] / scale);
-    const double length = largest > 0 ? std::sqrt(squares) : 1;
-    for (std::size_t f = 0; f < n_features; ++f) values[f] = static_cast<Value>(row[f] / scale / length);
-    values[n_features] = largest > 0 ? Value(0) : Value(1);
+    const bool has_direction = scale_to_unit_length(row, n_features, values);
+    values[n_features] = has_direction ? Value(0) : Value(1);
 }
 
 // Bytes are compared eight at a time, 16-bit integers by two; other values are units by themselves.

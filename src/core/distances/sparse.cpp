@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "distances/unit_length.hpp"
 #include "parallel.hpp"
 
 namespace obp {
@@ -59,19 +60,6 @@ void with_metric(SparseMetric metric, const Task& task) {
     }
 }
 
-// Gives a row the length 1. Divided by the largest value first: squares of huge or tiny values are no numbers.
-void normalise(double* values, std::size_t n) {
-    double largest = 0, squares = 0;
-    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(values[i]));
-    if (largest == 0) return;
-    for (std::size_t i = 0; i < n; ++i) {
-        values[i] /= largest;
-        squares += values[i] * values[i];
-    }
-    const double length = std::sqrt(squares);
-    for (std::size_t i = 0; i < n; ++i) values[i] /= length;
-}
-
 template <class Metric>
 double size_of(const double* values, std::size_t n) {
     double size = 0;
@@ -110,7 +98,7 @@ SparseColumns::SparseColumns(SparseMetric metric, const SparseRows& points, std:
     for (std::size_t index = 0; index < points.n_rows; ++index) {
         const Row row = column(index);
         double* values = values_.data() + starts_[index];
-        if (metric == SparseMetric::cosine) normalise(values, row.n);
+        if (metric == SparseMetric::cosine) scale_to_unit_length(values, row.n, values);
         with_metric(metric, [&](auto kind) { sizes_[index] = size_of<decltype(kind)>(values, row.n); });
         for (std::size_t i = 0; i < row.n; ++i)
             entries_[next[static_cast<std::size_t>(row.features[i])]++] = {static_cast<std::int32_t>(index), values[i]};
@@ -155,9 +143,9 @@ void SparseColumns::fill_rows(const SparseRows& rows, Out* out, std::size_t out_
             const std::int64_t start = rows.starts[i];
             scratch.values.assign(rows.values + start, rows.values + rows.starts[i + 1]);
             const std::size_t n = scratch.values.size();
-            if (metric_ == SparseMetric::cosine) normalise(scratch.values.data(), n);
-            fill_row<Metric>({n, rows.features + start, scratch.values.data()}, scratch.sums.data(),
-                             out + i * out_stride);
+            double* values = scratch.values.data();
+            if (metric_ == SparseMetric::cosine) scale_to_unit_length(values, n, values);
+            fill_row<Metric>({n, rows.features + start, values}, scratch.sums.data(), out + i * out_stride);
         }
     });
 }
