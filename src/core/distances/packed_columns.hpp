@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "block.hpp"
+#include "distances/comparison.hpp"
 #include "distances/packing.hpp"
 #include "kernels/table.hpp"
 
@@ -30,40 +31,17 @@ public:
     std::size_t n_features() const { return packing_.n_features(); }
 
 private:
-    // Buffers of one thread, for one tile of rows.
-    struct Scratch {
-        std::vector<unsigned char> units, bases;
-        std::vector<float> centred, row_squares;
-        std::vector<std::uint32_t> pair_squares;
-        std::vector<std::uint32_t> live_units, live_ends;
-        std::vector<unsigned char> live_values;
-    };
-
-    enum class Way { differences, float_products, pair_products };
-
-    Way choose_way(Metric metric) const;
-    void centre_columns(std::vector<unsigned char>& units);
     template <class Out, class See>
     void fill_tiles(const void* rows, std::size_t n_rows, std::size_t per_tile, Out* out, std::size_t out_stride,
                     int n_threads, const See& see) const;
     std::size_t rows_per_tile() const;
-    void prepare_products(Tile& tile, Scratch& scratch) const;
 
     Packing packing_;
     std::size_t n_columns_;
-    const Kernels* level_;
-    const MetricKernels* kernels_;
     Finish finish_;
     double scale_;
+    std::unique_ptr<const Comparison> comparison_;
     std::vector<unsigned char> panels_;
-
-    // Squared Euclidean distances go by dot products: those of bytes exactly, those of long float rows after a centre
-    // has been subtracted.
-    Way way_;
-    std::vector<float> columns_;               // n_columns x n_units, not centred
-    std::vector<float> centre_;                // n_units
-    std::vector<float> column_squares_;        // n_columns
-    std::vector<std::uint32_t> pair_squares_;  // n_columns
 };
 
 }  // namespace obp
