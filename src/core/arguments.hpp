@@ -54,7 +54,7 @@ void check_not_empty(const char* name, const Array& array) {
     require(array.size() > 0, name, " is empty, of shape ", shape_of(array), ": expected at least (1, 1)");
 }
 
-// what  names the entries of a row, such as "features"
+// what  the name of the entries of a row, such as "features"
 template <class Array>
 void check_row_length(const char* name, const Array& array, std::size_t expected, const char* what) {
     require(array.shape(1) == expected, name, " has shape ", shape_of(array), ": expected ", expected, " ", what);
@@ -72,7 +72,7 @@ void check_indices(const char* name, const Index* indices, std::size_t n, std::s
             refuse(name, "[", i, "]=", indices[i], " is out of range: expected 0 <= index < ", stop);
 }
 
-// Returns how many entries after a row of a block the next row begins.
+// Returns the number of entries between the beginnings of two neighbouring rows of a block.
 template <class Array>
 std::size_t row_stride(const Array& block) {
     require(block.size() == 0 || block.shape(1) == 1 || block.stride(1) == 1, "entries of a row are ", block.stride(1),

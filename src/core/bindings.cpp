@@ -1,4 +1,5 @@
-// The only file that knows Python: it checks shapes and types and releases the interpreter lock.
+// The Python module _core. No other file of the core knows Python. A binding checks its arguments (arguments.hpp),
+// releases the interpreter lock and calls the core.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -28,7 +29,7 @@ namespace {
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Block = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // its rows may be apart
+using Block = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // There may be gaps between its rows.
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -190,7 +191,7 @@ bool try_candidates(SwapSearch& self, const std::vector<std::int64_t>& candidate
     return self.try_candidates(candidates, [&](std::size_t i) { return view.row(i); });
 }
 
-// A property that shows a vector of the search, as it is at any time.
+// Returns an array that shares its memory with a vector of the search, so that it follows the search.
 template <class T, const std::vector<T>& (SwapSearch::*member)() const>
 nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig> view_of_state(nb::handle_t<SwapSearch> self) {
     const std::vector<T>& values = (nb::cast<const SwapSearch&>(self).*member)();
@@ -223,7 +224,8 @@ void expand(Array<std::int64_t> starts, Array<Column> columns, Array<float> valu
                 threads(n_threads));
 }
 
-// capsule  IN  of a scipy.LowLevelCallable: the function, and as its context what is to be passed with every call
+// capsule     IN  the capsule of a scipy.LowLevelCallable: a pointer to the function, and user data as its context
+// takes_data      whether the function takes the user data as its last argument
 void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
     void* function = capsule.data(capsule.name());
     require(function != nullptr, "capsule holds a null pointer: expected a function");

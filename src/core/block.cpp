@@ -8,7 +8,7 @@
 namespace obp {
 
 namespace {
-constexpr std::size_t shown_at_once = 32;
+constexpr std::size_t shown_at_once = 32;  // The size of a tile changes no result.
 }
 
 void show(const BlockView& block, Viewer& viewer) {

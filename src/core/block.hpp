@@ -1,4 +1,12 @@
-// A block of dissimilarities, and those who look at its rows.
+// The block: an n x m matrix of dissimilarities, float32, with a row for each candidate and a column for each reference
+// point. distances/ computes its rows, search/ reads them; this file is what both know of it.
+//
+// In:   a BlockView of some rows: part of a block in memory, or rows that a thread has just computed.
+// Out:  what a Viewer finds in them: the nearest columns (RowScanner), weighted sums (RowSummer), the best swaps
+//       (SwapEvaluator, in search/swap.hpp).
+//
+// A Viewer looks at rows in the thread that has computed them, as soon as they are there, because they are still in the
+// cache of that thread. show() calls it for a block that is in memory already.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +16,7 @@
 
 namespace obp {
 
-// Some rows and columns of a block of dissimilarities in which a new row begins every `stride` entries.
+// Some rows and columns of a block whose rows are `stride` entries apart.
 struct BlockView {
     const float* entries;
     std::size_t n_rows, n_columns, stride;
@@ -16,16 +24,17 @@ struct BlockView {
     const float* row(std::size_t i) const { return entries + i * stride; }
 };
 
-// Who looks at rows of a block as soon as they are computed, in the thread that did that: they are in its cache still.
+// The base class of objects that look at all rows of a block, a few at a time.
 class Viewer {
 public:
-    // n_rows, n_columns  of the block; without n_columns, there may be any number of columns
-    // n_threads          that many at most show rows at the same time
+    // n_rows, n_columns  size of the block; without n_columns, the block may have any number of columns
+    // n_threads          number of threads that may call see() at the same time
     Viewer(std::size_t n_rows, std::optional<std::size_t> n_columns, int n_threads)
         : n_rows_(n_rows), n_columns_(n_columns), n_threads_(n_threads) {}
     virtual ~Viewer() = default;
 
-    // rows  IN  those from `first` on
+    // rows    IN  the rows first, first + 1, ... of the block
+    // thread      number of the calling thread, below n_threads
     virtual void see(const BlockView& rows, std::size_t first, int thread) = 0;
 
     int n_threads() const { return n_threads_; }
@@ -38,14 +47,14 @@ private:
     int n_threads_;
 };
 
-// Shows a viewer all rows of a block that is there already.
+// Shows a viewer all rows of a block in memory.
 void show(const BlockView& block, Viewer& viewer);
 
 // Finds the nearest column of each row, and checks the entries.
 class RowScanner : public Viewer {
 public:
-    // nearest    OUT  for each row the column of its smallest entry, the first of equal ones
-    // distances  OUT  that entry
+    // nearest    OUT  n_rows: column of the smallest entry, the first of equal ones
+    // distances  OUT  n_rows: the smallest entry
     RowScanner(std::size_t n_rows, std::int32_t* nearest, float* distances, int n_threads)
         : Viewer(n_rows, std::nullopt, n_threads),
           nearest_(nearest),
@@ -55,24 +64,25 @@ public:
     void see(const BlockView& rows, std::size_t first, int thread) override;
 
     float largest() const;
-    bool valid() const;  // every entry is finite and not negative
+    bool valid() const;  // whether all entries are finite and not negative
 
 private:
+    // The findings of one thread.
     struct Found {
         float largest = 0;
         bool valid = true;
     };
     std::int32_t* nearest_;
     float* distances_;
-    std::vector<Found> found_;  // by each thread
+    std::vector<Found> found_;  // n_threads
 };
 
 // Adds up the entries of each row.
 class RowSummer : public Viewer {
 public:
-    // weights  IN   of the columns
-    // caps     IN   what an entry of each column counts at most; null if there is no such bound
-    // sums     OUT  the weighted sum of each row
+    // weights  IN   n_columns
+    // caps     IN   n_columns: an entry above the cap of its column counts as the cap; null if there are no caps
+    // sums     OUT  n_rows: weighted sum of the entries of each row
     RowSummer(std::size_t n_rows, std::size_t n_columns, const double* weights, const float* caps, double* sums,
               int n_threads)
         : Viewer(n_rows, n_columns, n_threads), weights_(weights), caps_(caps), sums_(sums) {}

@@ -1,4 +1,4 @@
-// Dissimilarities against the naive ones.
+// Tests of distances/: dissimilarities must equal those of a naive loop.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -45,7 +45,7 @@ constexpr InputType input_type_of() {
     return sizeof(T) == 8 ? InputType::float64 : sizeof(T) == 4 ? InputType::float32 : InputType::uint8;
 }
 
-// Exactly sized buffers, so that the address sanitizer sees any step beyond them.
+// The buffers have exactly the size that is needed, so that the address sanitizer sees any access beyond them.
 template <class T>
 void test_metrics(const char* level) {
     for (const Metric metric :
@@ -70,7 +70,7 @@ void test_metrics(const char* level) {
                 }
 }
 
-// Floats that are bytes give the dissimilarities of floats.
+// Floats that stand for bytes have the same dissimilarities, whether they are compared as bytes or as floats.
 void test_bytes(const char* level) {
     const std::size_t n = 101, p = 131, m = 70;
     for (const Metric metric : {Metric::manhattan, Metric::euclidean, Metric::sqeuclidean, Metric::chebyshev})
@@ -85,9 +85,10 @@ void test_bytes(const char* level) {
             double worst = 0;
             for (std::size_t i = 0; i < out.size(); ++i)
                 worst = std::max(worst, std::abs(out[i] - expected[i]) / (1e-3 + expected[i]));
-            check(worst <= 1e-5, "bytes are compared as floats are", level);
+            check(worst <= 1e-5, "bytes and floats give the same dissimilarities", level);
             rows.back() = 0.5f + 1e-3f;
-            check(!are_bytes(rows.data(), rows.size(), byte_divisor), "other numbers are no bytes", level);
+            check(!are_bytes(rows.data(), rows.size(), byte_divisor),
+                  "a value between two bytes is not taken for a byte", level);
         }
 }
 
@@ -119,7 +120,7 @@ void test_gower(const char* level) {
             }
 }
 
-// A third of the values are not zero, and every tenth row is empty.
+// Random sparse rows, also as dense rows. About a third of the values are not zero, and every tenth row is empty.
 struct RandomSparseRows {
     std::vector<std::int64_t> starts{0};
     std::vector<std::int32_t> features;
@@ -165,7 +166,7 @@ void test_sparse() {
         bool right = true;
         for (std::size_t i = 0; i < 101; ++i)
             right &= out[i * 101 + i] == 0 && out[i * 101 + 9] == (i % 10 == 9 ? 0 : 1);
-        check(right, "a sparse row is at 0 from itself, and at 1 from an empty one", "-");
+        check(right, "a sparse row is at distance 0 from itself and 1 from an empty row", "-");
     }
 }
 

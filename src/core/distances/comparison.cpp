@@ -6,7 +6,7 @@
 namespace obp {
 namespace {
 
-// Below this length a dot product saves nothing over differences.
+// Rows with fewer units are compared by differences, because dot products would not be quicker.
 constexpr std::size_t min_units_for_products = 32;
 
 const MetricKernels& kernels_for(Metric metric, Unit unit, const Kernels& level) {
@@ -25,7 +25,10 @@ bool is_squared_euclidean(Metric metric) {
     return metric == Metric::euclidean || metric == Metric::sqeuclidean || metric == Metric::cosine;
 }
 
-// centred = rows - centre, and the squared length of each
+// Subtracts the centre from each row, and computes the squared length of the difference.
+//
+// centred  OUT  n_rows x n_units
+// squares  OUT  n_rows
 void centre_rows(const float* rows, std::size_t n_rows, const std::vector<float>& centre, const Kernels& level,
                  float* centred, float* squares) {
     const std::size_t n_units = centre.size();
@@ -35,8 +38,8 @@ void centre_rows(const float* rows, std::size_t n_rows, const std::vector<float>
     }
 }
 
-// The mean of the rows; zero if most of their values are, because then they lie around zero already and the kernels
-// skip what is zero.
+// Returns the mean of the rows, or zero if most of their values are zero: such rows lie around zero already, and
+// centring would remove the zeros, which the kernels skip.
 std::vector<float> centre_of(const std::vector<float>& rows, std::size_t n_units) {
     std::vector<float> centre(n_units);
     const auto n_zeros = static_cast<std::size_t>(std::count(rows.begin(), rows.end(), 0.0f));
@@ -47,7 +50,7 @@ std::vector<float> centre_of(const std::vector<float>& rows, std::size_t n_units
     return centre;
 }
 
-// The squared length of each row of 16-bit integers.
+// Computes the squared length of each row of 16-bit integers.
 void square_rows(const void* units, std::size_t n_rows, std::size_t n_units, std::uint32_t* squares) {
     const auto* value = static_cast<const std::uint16_t*>(units);
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -56,6 +59,7 @@ void square_rows(const void* units, std::size_t n_rows, std::size_t n_units, std
     }
 }
 
+// Returns scratch memory for the live units of a tile.
 LiveUnits live_units(const Tile& tile, std::size_t unit_bytes, Comparison::Scratch& scratch) {
     const std::size_t n = tile.n_rows * tile.n_units;
     scratch.live_units.resize(n);
@@ -64,9 +68,10 @@ LiveUnits live_units(const Tile& tile, std::size_t unit_bytes, Comparison::Scrat
     return {scratch.live_units.data(), scratch.live_values.data(), scratch.live_ends.data()};
 }
 
-// The sums of dot products start at zero, because the bases are added to the squared lengths of the rows.
+// Returns the bases of a tile of dot products. They are zero, because the bases of the rows are added to the squared
+// lengths instead.
 const void* zero_bases() {
-    static const std::vector<std::uint32_t> zeros(max_tile_rows);  // also zero as floats
+    static const std::vector<std::uint32_t> zeros(max_tile_rows);  // The same bits are zero as floats.
     return zeros.data();
 }
 
@@ -77,10 +82,11 @@ public:
     void prepare(Tile&, Scratch&) const override {}
 };
 
-// Float rows are moved by a centre near the columns first, because the products of values far from zero would cancel.
+// Dot products of floats. Rows and columns are moved to a centre first, because digits would cancel if their squared
+// lengths were much larger than their distances.
 class FloatProducts : public Comparison {
 public:
-    // columns  IN/OUT  n_columns x n_units floats; OUT: centred
+    // columns  IN/OUT  n_columns x n_units floats, which are centred
     FloatProducts(const Kernels& level, std::size_t n_columns, std::size_t n_units, std::vector<unsigned char>& columns)
         : Comparison(level.sqeuclidean_by_products_f32),
           level_(level),
@@ -108,12 +114,12 @@ public:
 
 private:
     const Kernels& level_;
-    std::vector<float> columns_;  // n_columns x n_units, not centred
+    std::vector<float> columns_;  // n_columns x n_units, before centring
     std::vector<float> centre_;   // n_units
     std::vector<float> squares_;  // n_columns: squared lengths of the centred columns
 };
 
-// Products of 16-bit integers need no centre, because they are exact.
+// Dot products of 16-bit integers. They need no centre, because they are exact.
 class IntegerProducts : public Comparison {
 public:
     // columns  IN  n_columns x n_units pairs of integers

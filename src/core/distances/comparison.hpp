@@ -1,10 +1,10 @@
-// How the kernels compare the units of a row with those of a column: by differences or, for squared Euclidean
-// distances, by dot products.
+// The ways to compare the units of rows and columns. Every metric can be computed from differences; squared Euclidean
+// distances are computed from dot products where possible, because
 //
 //   |a - b|^2 = |a|^2 + |b|^2 - 2 ab
 //
-// takes fewer operations than differences do, but needs the squared lengths of rows and columns. Each comparison holds
-// what it needs of the columns and completes a tile of packed rows.
+// takes fewer operations. It needs the squared lengths of rows and columns: a Comparison holds those of the columns,
+// and adds those of the rows to each tile.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 
 namespace obp {
 
+// The largest number of rows in a tile that a Comparison accepts.
 constexpr std::size_t max_tile_rows = 96;
 
 class Comparison {
@@ -34,16 +35,19 @@ public:
 
     const MetricKernels& kernels() const { return kernels_; }
 
-    // tile  IN/OUT  packed rows and their bases; OUT: also the squared lengths that dot products need
+    // Prepares a tile of packed rows for the kernels.
+    //
+    // tile     IN/OUT  for dot products, rows may be centred, and bases become part of the squared lengths
+    // scratch  OUT     memory that the tile then points to
     virtual void prepare(Tile& tile, Scratch& scratch) const = 0;
 
 private:
     const MetricKernels& kernels_;
 };
 
-// Chooses the quickest comparison that is accurate enough.
+// Chooses the quickest comparison for a metric and a type of units.
 //
-// columns  IN/OUT  n_columns x n_units, packed; OUT: as the rows of a prepared tile expect them
+// columns  IN/OUT  n_columns x n_units, packed; they are centred if the comparison centres the rows of its tiles
 std::unique_ptr<const Comparison> choose_comparison(Metric metric, const Packing& packing, std::size_t n_columns,
                                                     std::vector<unsigned char>& columns);
 

@@ -8,10 +8,9 @@
 namespace obp {
 namespace {
 
-// Tiles of packed rows that leave room in the second-level cache, in whole groups of rows; their size changes no
-// result.
+// The size of a tile of packed rows. It is small enough to leave room in the second-level cache, and changes no result.
 constexpr std::size_t tile_bytes = 256 * 1024;
-// Less takes no longer than to start a thread.
+// The number of comparisons of units below which one thread is used, because starting another takes as long.
 constexpr std::size_t min_work_for_threads = 2'000'000;
 
 Finish finish_of(Metric metric) { return metric == Metric::euclidean ? Finish::square_root : Finish::none; }
@@ -31,13 +30,15 @@ PackedColumns::PackedColumns(Metric metric, InputType input_type, const void* po
       finish_(finish_of(metric)),
       scale_(scale_of(metric, byte_divisor, packing_.unit())) {
     std::vector<unsigned char> units(n_columns * packing_.n_units() * packing_.unit_bytes());
-    std::vector<unsigned char> bases(n_columns * packing_.unit_bytes());  // all zero: columns agree with the first
+    // The bases of the columns are all zero, because they come from values in which the columns agree.
+    std::vector<unsigned char> bases(n_columns * packing_.unit_bytes());
     packing_.pack(points, n_columns, units.data(), bases.data());
     comparison_ = choose_comparison(metric, packing_, n_columns, units);
     panels_ = to_panels(units.data(), n_columns, packing_.n_units(), packing_.unit_bytes(),
                         comparison_->kernels().panel_width);
 }
 
+// Returns a multiple of 12, so that groups of four and of six rows both fill a tile.
 std::size_t PackedColumns::rows_per_tile() const {
     const std::size_t row_bytes = packing_.n_units() * packing_.unit_bytes();
     return std::clamp<std::size_t>(tile_bytes / (row_bytes + 1) / 12 * 12, 12, max_tile_rows);
@@ -50,8 +51,8 @@ void PackedColumns::fill(const void* rows, std::size_t n_rows, Out* out, std::si
 
 void PackedColumns::fill(const void* rows, std::size_t n_rows, float* out, std::size_t out_stride,
                          Viewer& viewer) const {
-    // What was computed is to be in the cache still, beside the columns; if these are too large for it, they are
-    // better read for many rows at once.
+    // The rows of a tile must still be in the cache, next to the columns, when the viewer looks at them. If the columns
+    // alone do not fit in the cache, tiles stay large, because the columns are read once for each tile.
     std::size_t per_tile = rows_per_tile();
     if (panels_.size() <= tile_bytes)
         per_tile = std::clamp<std::size_t>(tile_bytes / (n_columns_ * sizeof(float)) / 12 * 12, 12, per_tile);

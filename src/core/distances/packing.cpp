@@ -10,6 +10,7 @@
 namespace obp {
 namespace {
 
+// Converts a row to values. Floats that stand for bytes are rounded to the nearest integer.
 template <class From, class Value>
 void convert(const From* row, std::size_t n_features, double byte_divisor, Value* values) {
     if constexpr (std::is_floating_point_v<From> && std::is_integral_v<Value>)
@@ -19,14 +20,15 @@ void convert(const From* row, std::size_t n_features, double byte_divisor, Value
         std::copy(row, row + n_features, values);
 }
 
-// Gives a row of zeros a direction of its own, in an extra value, because it is at cosine distance 1 from every other.
+// Scales a row to length 1 and appends a value, which is 1 for a row of zeros and 0 otherwise. A row of zeros has no
+// direction; the extra value gives it one that is at cosine distance 1 from all other directions.
 template <class From, class Value>
 void normalise(const From* row, std::size_t n_features, Value* values) {
     const bool has_direction = scale_to_unit_length(row, n_features, values);
     values[n_features] = has_direction ? Value(0) : Value(1);
 }
 
-// Bytes are compared eight at a time, 16-bit integers by two; other values are units by themselves.
+// Eight bytes make one unit, and so do two 16-bit integers. A float or a double is a unit by itself.
 template <class Value>
 using UnitOf =
     std::conditional_t<sizeof(Value) == 1, std::uint64_t, std::conditional_t<sizeof(Value) == 2, std::uint32_t, Value>>;
@@ -39,7 +41,7 @@ constexpr Unit unit_of() {
                                 : Unit::float64;
 }
 
-// So many bytes, and so many squares of bytes, are summed in 32 bits.
+// The largest numbers of features for which a sum of bytes, and one of squared bytes, fits in 32 bits.
 constexpr std::size_t max_features_summed = INT32_MAX / 255, max_features_squared = UINT32_MAX / (255 * 255);
 
 bool is_squared(Metric metric) { return metric == Metric::euclidean || metric == Metric::sqeuclidean; }
@@ -90,7 +92,9 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     pack_row_ = pack_row<From, Value>;
     std::vector<Value> first(n_values_), other(n_values_);
     to_values<From>(metric_, columns, n_features_, byte_divisor_, first.data());
-    std::vector<unsigned char> varies(n_values_, n_columns == 1);  // a single column is quicker as a whole
+    // A single column agrees with itself in all values, but counts as varying, because the kernels are quicker than the
+    // computation of the bases.
+    std::vector<unsigned char> varies(n_values_, n_columns == 1);
     for (std::size_t i = 1; i < n_columns; ++i) {
         to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, byte_divisor_,
                         other.data());
@@ -110,7 +114,7 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     is_identity_ = std::is_same_v<From, UnitOf<Value>> && n_units_ == n_features_ && metric_ != Metric::cosine;
 }
 
-// What the values in which all columns agree add to each dissimilarity of a row.
+// Returns the base of a row: its dissimilarity to the first column in the values in which all columns agree.
 template <class Value, class Base>
 Base Packing::base_of(const Value* values) const {
     const Value* first = reinterpret_cast<const Value*>(first_column_.data());
@@ -151,7 +155,8 @@ void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* base
 
 template <class T>
 bool are_bytes(const T* values, std::size_t n, double byte_divisor) {
-    constexpr std::size_t values_at_once = 1024;  // without a branch, so that they are looked at by vectors
+    // Values are checked in runs without a branch, so that the compiler can use vectors.
+    constexpr std::size_t values_at_once = 1024;
     const T divisor = static_cast<T>(byte_divisor), largest = T(255) / divisor;
     for (std::size_t start = 0; start < n; start += values_at_once) {
         const std::size_t stop = std::min(n, start + values_at_once);
@@ -171,7 +176,7 @@ template bool are_bytes(const double*, std::size_t, double);
 
 namespace {
 
-// A few units of all rows of a panel at a time, so that what is written stays in the cache.
+// Copies a few units of all rows at a time, so that the part of the panel that is written stays in the cache.
 template <std::size_t unit_bytes>
 void to_panel(const unsigned char* rows, std::size_t n_rows, std::size_t n_units, std::size_t width,
               unsigned char* panel) {

@@ -9,8 +9,8 @@
 namespace obp {
 namespace {
 
-constexpr std::size_t rows_per_tile = 16;  // changes no result
-// Below this fraction of the sizes their difference has lost too many digits.
+constexpr std::size_t rows_per_tile = 16;  // The size of a tile changes no result.
+// A dissimilarity below this fraction of the two sizes has lost too many digits, because it is their difference.
 constexpr double too_close = 1e-9;
 
 struct Squares {
@@ -24,7 +24,8 @@ struct Euclidean : Squares {
     static double finish(double sum, double, double) { return std::sqrt(sum); }
 };
 
-// Of rows of length 1. A row of zeros has no direction: it is at distance 1 from all others.
+// Half the squared distance of rows of length 1. A row of zeros has no direction: it is at distance 1 from every row
+// that has one, and at 0 from other rows of zeros.
 struct Cosine : Squares {
     static double finish(double sum, double a, double b) { return (a == 0) != (b == 0) ? 1 : sum / 2; }
 };
@@ -36,7 +37,8 @@ struct Manhattan {
     static double finish(double sum, double, double) { return sum; }
 };
 
-// Of the sets of features that are not zero: what only one has, of what either has.
+// Compares the sets of features that are not zero: the size of their symmetric difference, divided by that of their
+// union.
 struct Jaccard {
     static double size(double a) { return a != 0; }
     static double overlap(double a, double b) { return a != 0 && b != 0 ? 2 : 0; }
@@ -44,6 +46,7 @@ struct Jaccard {
     static double finish(double sum, double a, double b) { return sum == 0 ? 0 : 2 * sum / (a + b + sum); }
 };
 
+// Calls the task with the functor of a metric.
 template <class Task>
 void with_metric(SparseMetric metric, const Task& task) {
     switch (metric) {
@@ -67,7 +70,7 @@ double size_of(const double* values, std::size_t n) {
     return size;
 }
 
-// The sum of differences over the features of either row.
+// Sums the differences over all features that at least one of two rows has.
 template <class Metric, class Row>
 double sum_of_differences(const Row& a, const Row& b) {
     double sum = 0;
@@ -124,7 +127,8 @@ void SparseColumns::fill_row(const Row& row, double* sums, Out* out) const {
     for (std::size_t j = 0; j < n_columns(); ++j) {
         const double both = size + sizes_[j];
         double sum = both - sums[j];
-        if (!(sum >= too_close * both)) sum = sum_of_differences<Metric>(row, column(j));  // also where both overflow
+        // The negation also holds for NaN, which is the sum if the sizes overflow.
+        if (!(sum >= too_close * both)) sum = sum_of_differences<Metric>(row, column(j));
         out[j] = static_cast<Out>(Metric::finish(sum, size, sizes_[j]));
     }
 }

@@ -1,3 +1,4 @@
+// The choice of a SIMD level: the best one whose instructions this processor has.
 #include "kernels/table.hpp"
 
 #include <atomic>

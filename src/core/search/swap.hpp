@@ -1,5 +1,12 @@
-// FasterPAM's eager swap search over a block of dissimilarities: all n rows are candidates, the loss is summed over
-// the m columns. The search sees the block tile by tile; its own state is the k x m distances of the medoids.
+// search/ improves medoids by swaps. The rows of a block are the n candidates, its columns are the m batch points over
+// which the loss is summed. SwapSearch is the eager search of FasterPAM: it makes every improving swap as soon as it is
+// found. reduce.hpp shrinks rows to the entries that a search needs, for blocks that are too large for memory.
+//
+// In:   k medoids with their rows of the block, and the weights of the batch points; then the rows of all candidates,
+//       tile by tile, until the search has converged.
+// Out:  the medoids, their loss, and the nearest medoids of each batch point.
+//
+// The search does not hold the block. Its state is the m x k distances between batch points and medoids.
 #pragma once
 
 #include <algorithm>
@@ -16,50 +23,58 @@ namespace obp {
 
 class SwapSearch {
 public:
-    // Candidates that are evaluated together. Chunks start at multiples of this, so that the tiles in which a block
-    // comes change no result as long as they start there too.
+    // The number of candidates that are evaluated together. A chunk starts at a multiple of this number; a caller who
+    // lets tiles start at such multiples gets the same result for every size of tiles.
     static constexpr std::size_t chunk_size = 256;
 
-    // n_candidates  rows of the whole block
-    // medoids       IN  k >= 1 candidate indices, distinct
-    // medoid_rows   IN  k x m, their rows of the block
+    // n_candidates      number of rows of the whole block
+    // medoids       IN  k >= 1 distinct candidates
+    // medoid_rows   IN  k x m, the rows of the medoids
     // weights       IN  m
-    // tolerance     a swap must lower the loss by more than this fraction of it
-    // n_fixed       so many of the first medoids stay
+    // tolerance         a swap must lower the loss by more than this fraction of the loss
+    // n_fixed           the first n_fixed medoids are never replaced
     SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, std::size_t k, const float* medoid_rows,
                std::size_t m, const double* weights, double tolerance, std::size_t n_fixed = 0);
 
-    // Tries the candidates first, first + 1, ..., whose rows of the block these are, and makes every improving swap at
-    // once. They are looked at in chunks: all of a chunk in parallel against the state as it is, then the improving
-    // ones again, in order, against the state as it has become. Returns early once the search has converged.
-    // gains  IN  what the best swap of each row would gain with the medoids as they are; nullptr if that is not known
+    // Tries some candidates, chunk by chunk. All candidates of a chunk are evaluated in parallel with the present
+    // medoids; those that improve the loss are then evaluated again, in order, and swapped in if they still improve it.
+    // Returns early if the search has converged.
+    //
+    // rows   IN  the rows of the candidates first, first + 1, ...
+    // gains  IN  gain of the best swap of each candidate with the present medoids; null if it is not known
     void sweep(const BlockView& rows, std::size_t first, int n_threads, const double* gains = nullptr);
 
-    // The two halves of a sweep, for who has not all entries of the rows: what is not below the distance of a point to
-    // its second nearest medoid may be anything above.
+    // A sweep in two halves, find_improving and try_candidates, for callers that hold reduced rows.
     struct Improving {
-        std::size_t end;                       // of the chunk
-        std::vector<std::int64_t> candidates;  // those of it that would improve the medoids as they are
+        std::size_t end;                       // the first row after the chunk
+        std::vector<std::int64_t> candidates;  // candidates of the chunk that improve the loss with the present medoids
     };
-    // Finds the next chunk in which there are any, from row `begin` on. All chunks until then are counted as idle, and
-    // this one, too, as long as no swap is made.
+    // Finds the next chunk with an improving candidate, from row `begin` on. All rows up to the end of the chunk count
+    // as idle, until try_candidates makes a swap.
+    //
+    // rows  IN  reduced rows will do: an entry at or above the distance of its point to the second nearest medoid may
+    //           have any such value
     Improving find_improving(const BlockView& rows, std::size_t first, std::size_t begin, int n_threads);
-    // Tries candidates, in order, against the medoids as they have become; says whether there was a swap.
-    // row_of  IN  the whole row of the i-th candidate
+    // Evaluates candidates in order, each with the medoids of that moment, and makes every improving swap. Says whether
+    // there was one.
+    //
+    // row_of  IN  returns the whole row of the i-th candidate
     bool try_candidates(const std::vector<std::int64_t>& candidates,
                         const std::function<const float*(std::size_t)>& row_of);
 
-    // The best swap of a candidate with the medoids as they are; its gain is minus infinity if all of them are fixed.
-    // row      IN  its row of the block
-    // scratch      k numbers
+    // Returns the best swap of a candidate with the present medoids. The gain is minus infinity if all medoids are
+    // fixed.
+    //
+    // row      IN  the row of the candidate
+    // scratch      memory for k numbers
     Swap evaluate(const float* row, double* scratch) const;
 
-    // A full cycle of candidates has been seen without a swap.
+    // Whether all candidates have been tried since the last swap.
     bool converged() const { return n_idle_ >= n_candidates_; }
     const std::vector<std::int64_t>& medoids() const { return medoids_; }
     double loss() const { return loss_; }
     const std::vector<std::int32_t>& nearest() const { return near_; }
-    const std::vector<float>& second_distances() const { return d2_; }  // infinite if there is one medoid
+    const std::vector<float>& second_distances() const { return d2_; }  // infinite if there is only one medoid
     std::size_t n_swaps() const { return n_swaps_; }
     const std::vector<float>& nearest_distances() const { return d1_; }
     std::size_t m() const { return weights_.size(); }
@@ -82,21 +97,22 @@ private:
 
     std::size_t n_candidates_;
     std::vector<std::int64_t> medoids_;     // k
-    std::vector<float> to_medoids_;         // m x k: distances to all medoids, together for each batch point
+    std::vector<float> to_medoids_;         // m x k: distances of each batch point to all medoids
     std::vector<double> weights_;           // m
-    std::vector<float> d1_, d2_;            // m: distance to the nearest and the second nearest medoid
-    std::vector<std::int32_t> near_, sec_;  // m: their slots; of equal distances the lower slot is nearer
-    std::vector<double> removal_gains_;     // k
+    std::vector<float> d1_, d2_;            // m: distances to the nearest and the second nearest medoid
+    std::vector<std::int32_t> near_, sec_;  // m: slots of these two medoids; the lower slot counts as nearer in a tie
+    std::vector<double> removal_gains_;     // k: gain of removing each medoid, see SwapView
     std::vector<bool> is_medoid_;           // n
     std::size_t n_fixed_;
     double tolerance_, loss_ = 0, least_gain_ = 0;
     std::size_t n_swaps_ = 0, n_idle_ = 0;
 };
 
-// Evaluates the candidates whose rows it sees.
+// Evaluates the candidates whose rows it sees. The medoids must not change meanwhile.
 class SwapEvaluator : public Viewer {
 public:
-    // gains, slots  OUT  of each row what its best swap would gain, and the slot whose medoid it would replace
+    // gains  OUT  n_rows: gain of the best swap of each candidate
+    // slots  OUT  n_rows: slot of the medoid that this swap replaces
     SwapEvaluator(const SwapSearch& search, std::size_t n_rows, double* gains, std::int32_t* slots, int n_threads)
         : Viewer(n_rows, search.m(), n_threads),
           search_(search),
