@@ -160,14 +160,14 @@ void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t>
     require(k >= 1, "medoids is empty: a swap search needs a medoid");
     check_shape("medoid_rows", medoid_rows, {k, m}, "medoids x batch points");
     check_indices("medoids", medoids.data(), k, n_candidates);
-    require(n_fixed <= k, "n_fixed=", n_fixed, ": more medoids are fixed than there are, expected at most ", k);
+    require(n_fixed <= k, "n_fixed=", n_fixed, ": more medoids are fixed than there are: expected at most ", k);
     new (self) SwapSearch(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol, n_fixed);
 }
 
 void check_candidates(const SwapSearch& self, const Block<const float>& rows, std::size_t first) {
     check_row_length("rows", rows, self.m(), "columns");
     require(first + rows.shape(0) <= self.n_candidates(), "first=", first, " with ", rows.shape(0),
-            " rows reaches beyond the last candidate: there are ", self.n_candidates());
+            " rows reaches beyond the last candidate: expected first + rows <= ", self.n_candidates());
 }
 
 void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_threads,
