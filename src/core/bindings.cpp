@@ -1,4 +1,5 @@
-// The only file that knows Python: it checks shapes and types and releases the interpreter lock.
+// The Python module _core. No other file of the core knows Python. A binding checks its arguments (arguments.hpp),
+// releases the interpreter lock and calls the core.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -7,15 +8,17 @@
 #include <nanobind/stl/vector.h>
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 
-#include "custom.hpp"
-#include "distance.hpp"
-#include "gower.hpp"
-#include "reduce.hpp"
-#include "sparse.hpp"
-#include "swap.hpp"
+#include "arguments.hpp"
+#include "block.hpp"
+#include "distances/custom.hpp"
+#include "distances/gower.hpp"
+#include "distances/packed_columns.hpp"
+#include "distances/sparse.hpp"
+#include "kernels/table.hpp"
+#include "search/reduce.hpp"
+#include "search/swap.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -26,15 +29,11 @@ namespace {
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Block = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // its rows may be apart
+using Block = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // There may be gaps between its rows.
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using ArrayOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-void require(bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 Metric metric_of(const std::string& name) {
     if (name == "manhattan") return Metric::manhattan;
@@ -42,28 +41,25 @@ Metric metric_of(const std::string& name) {
     if (name == "sqeuclidean") return Metric::sqeuclidean;
     if (name == "chebyshev") return Metric::chebyshev;
     if (name == "cosine") return Metric::cosine;
-    throw std::invalid_argument("no native metric '" + name + "'");
+    refuse("no native metric '", name, "': expected 'manhattan', 'euclidean', 'sqeuclidean', 'chebyshev' or 'cosine'");
 }
 
 template <class T>
-constexpr Source source_of() {
-    if constexpr (sizeof(T) == 8) return Source::float64;
-    if constexpr (sizeof(T) == 4) return Source::float32;
-    return Source::uint8;
+constexpr InputType input_type_of() {
+    if constexpr (sizeof(T) == 8) return InputType::float64;
+    if constexpr (sizeof(T) == 4) return InputType::float32;
+    return InputType::uint8;
+}
+
+const char* name_of(InputType type) {
+    return type == InputType::float64 ? "float64" : type == InputType::float32 ? "float32" : "uint8";
 }
 
 template <class T>
-void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metric, double steps) {
-    require(points.shape(0) > 0 && points.shape(1) > 0, "points must not be empty");
-    new (self) PackedColumns(metric_of(metric), source_of<T>(), points.data(), points.shape(0), points.shape(1), steps);
-}
-
-template <class Out>
-std::size_t row_stride(const Block<Out>& block) {
-    require(block.size() == 0 || block.shape(1) == 1 || block.stride(1) == 1,
-            "the entries of a row must be side by side");
-    require(block.shape(0) <= 1 || block.stride(0) >= static_cast<std::int64_t>(block.shape(1)), "rows overlap");
-    return static_cast<std::size_t>(block.shape(0) <= 1 ? 0 : block.stride(0));
+void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metric, double byte_divisor) {
+    check_not_empty("points", points);
+    new (self) PackedColumns(metric_of(metric), input_type_of<T>(), points.data(), points.shape(0), points.shape(1),
+                             byte_divisor);
 }
 
 BlockView view_of(const Block<const float>& block) {
@@ -71,64 +67,61 @@ BlockView view_of(const Block<const float>& block) {
 }
 
 template <class T, class Out>
-void check_fill(const PackedColumns& self, const Matrix<T>& rows, const Block<Out>& out, int n_threads) {
-    require(source_of<T>() == self.source(), "rows must be of the type of the packed points");
-    require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
-    require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
-    require(n_threads >= 1, "n_threads must be at least 1");
+void check_fill(const PackedColumns& self, const Matrix<T>& rows, const Block<Out>& out) {
+    require(input_type_of<T>() == self.input_type(), "rows are of type ", name_of(input_type_of<T>()), ": expected ",
+            name_of(self.input_type()), ", the type of the packed points");
+    check_row_length("rows", rows, self.n_features(), "features");
+    check_shape("out", out, {rows.shape(0), self.n_columns()}, "rows x columns");
 }
 
 template <class T, class Out>
 void fill(const PackedColumns& self, Matrix<T> rows, Block<Out> out, int n_threads) {
-    check_fill(self, rows, out, n_threads);
-    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
+    check_fill(self, rows, out);
+    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), threads(n_threads));
 }
 
 template <class T>
 void fill_viewed(const PackedColumns& self, Matrix<T> rows, Block<float> out, Viewer& viewer) {
-    check_fill(self, rows, out, viewer.n_threads());
-    require(viewer.expects(out.shape(0), out.shape(1)), "out is not what the viewer expects");
+    check_fill(self, rows, out);
+    check_viewed("out", out, viewer);
     self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), viewer);
 }
 
 void see_all(Viewer& self, Block<const float> rows) {
-    require(rows.shape(1) > 0 && self.expects(rows.shape(0), rows.shape(1)), "rows are not what the viewer expects");
+    require(rows.shape(1) > 0, "rows has shape ", shape_of(rows), ": expected a column");
+    check_viewed("rows", rows, self);
     show(view_of(rows), self);
 }
 
 void init_scanner(RowScanner* self, ArrayOut<std::int32_t> nearest, ArrayOut<float> distances, int n_threads) {
-    require(nearest.shape(0) == distances.shape(0), "nearest and distances must be of the same length");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    new (self) RowScanner(nearest.shape(0), nearest.data(), distances.data(), n_threads);
+    check_length("distances", distances, nearest.shape(0), "the length of nearest");
+    new (self) RowScanner(nearest.shape(0), nearest.data(), distances.data(), threads(n_threads));
 }
 
 void init_summer(RowSummer* self, Array<double> weights, ArrayOut<double> sums, int n_threads,
                  std::optional<Array<float>> caps) {
-    require(weights.shape(0) > 0, "there must be a weight");
-    require(!caps || caps->shape(0) == weights.shape(0), "weights and caps must be of the same length");
-    require(n_threads >= 1, "n_threads must be at least 1");
+    require(weights.shape(0) > 0, "weights is empty: expected a weight for each column");
+    if (caps) check_length("caps", *caps, weights.shape(0), "the length of weights");
     new (self) RowSummer(sums.shape(0), weights.shape(0), weights.data(), caps ? caps->data() : nullptr, sums.data(),
-                         n_threads);
+                         threads(n_threads));
 }
 
 void init_evaluator(SwapEvaluator* self, const SwapSearch& search, ArrayOut<double> gains, ArrayOut<std::int32_t> slots,
                     int n_threads) {
-    require(gains.shape(0) == slots.shape(0), "gains and slots must be of the same length");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    new (self) SwapEvaluator(search, gains.shape(0), gains.data(), slots.data(), n_threads);
+    check_length("slots", slots, gains.shape(0), "the length of gains");
+    new (self) SwapEvaluator(search, gains.shape(0), gains.data(), slots.data(), threads(n_threads));
 }
 
 void init_gower(GowerColumns* self, Matrix<float> points, Array<float> weights) {
-    require(points.shape(0) > 0 && points.shape(1) > 0, "points must not be empty");
-    require(weights.shape(0) == points.shape(1), "weights must have an entry for each feature");
+    check_not_empty("points", points);
+    check_length("weights", weights, points.shape(1), "an entry for each feature");
     new (self) GowerColumns(points.data(), points.shape(0), points.shape(1), weights.data());
 }
 
 void fill_gower(const GowerColumns& self, Matrix<float> rows, Block<float> out, int n_threads) {
-    require(rows.shape(1) == self.n_features(), "rows must have " + std::to_string(self.n_features()) + " features");
-    require(out.shape(0) == rows.shape(0) && out.shape(1) == self.n_columns(), "out must be rows x columns");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), n_threads);
+    check_row_length("rows", rows, self.n_features(), "features");
+    check_shape("out", out, {rows.shape(0), self.n_columns()}, "rows x columns");
+    self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), threads(n_threads));
 }
 
 SparseMetric sparse_metric_of(const std::string& name) {
@@ -137,21 +130,15 @@ SparseMetric sparse_metric_of(const std::string& name) {
     if (name == "sqeuclidean") return SparseMetric::sqeuclidean;
     if (name == "cosine") return SparseMetric::cosine;
     if (name == "jaccard") return SparseMetric::jaccard;
-    throw std::invalid_argument("no sparse metric '" + name + "'");
+    refuse("no sparse metric '", name, "': expected 'manhattan', 'euclidean', 'sqeuclidean', 'cosine' or 'jaccard'");
 }
 
 SparseRows sparse_rows(const Array<std::int64_t>& starts, const Array<std::int32_t>& features,
                        const Array<double>& values, std::size_t n_features) {
-    require(starts.shape(0) > 0 && starts.data()[0] == 0, "starts must begin with 0");
-    const std::size_t n_rows = starts.shape(0) - 1, n_values = features.shape(0);
-    for (std::size_t i = 0; i < n_rows; ++i)
-        require(starts.data()[i] <= starts.data()[i + 1], "starts must not descend");
-    require(static_cast<std::size_t>(starts.data()[n_rows]) == n_values && values.shape(0) == n_values,
-            "features and values must have an entry for each value");
-    for (std::size_t i = 0; i < n_values; ++i)
-        require(features.data()[i] >= 0 && static_cast<std::size_t>(features.data()[i]) < n_features,
-                "a feature is out of range");
-    return {n_rows, starts.data(), features.data(), values.data()};
+    check_starts(starts.data(), starts.shape(0), values.shape(0));
+    check_length("features", features, values.shape(0), "an entry for each value");
+    check_indices("features", features.data(), features.shape(0), n_features);
+    return {starts.shape(0) - 1, starts.data(), features.data(), values.data()};
 }
 
 void init_sparse(SparseColumns* self, Array<std::int64_t> starts, Array<std::int32_t> features, Array<double> values,
@@ -163,52 +150,48 @@ template <class Out>
 void fill_sparse(const SparseColumns& self, Array<std::int64_t> starts, Array<std::int32_t> features,
                  Array<double> values, Block<Out> out, int n_threads) {
     const SparseRows rows = sparse_rows(starts, features, values, self.n_features());
-    require(out.shape(0) == rows.n_rows && out.shape(1) == self.n_columns(), "out must be rows x columns");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    self.fill(rows, out.data(), row_stride(out), n_threads);
+    check_shape("out", out, {rows.n_rows, self.n_columns()}, "rows x columns");
+    self.fill(rows, out.data(), row_stride(out), threads(n_threads));
 }
 
 void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,
                  Array<double> weights, double tol, std::size_t n_fixed) {
     const std::size_t k = medoids.shape(0), m = weights.shape(0);
-    require(k >= 1, "a swap search needs a medoid");
-    require(medoid_rows.shape(0) == k && medoid_rows.shape(1) == m, "medoid_rows must be medoids x batch points");
-    for (std::size_t i = 0; i < k; ++i)
-        require(medoids.data()[i] >= 0 && static_cast<std::size_t>(medoids.data()[i]) < n_candidates,
-                "a medoid index is out of range");
-    require(n_fixed <= k, "more medoids are fixed than there are");
+    require(k >= 1, "medoids is empty: a swap search needs a medoid");
+    check_shape("medoid_rows", medoid_rows, {k, m}, "medoids x batch points");
+    check_indices("medoids", medoids.data(), k, n_candidates);
+    require(n_fixed <= k, "n_fixed=", n_fixed, ": more medoids are fixed than there are: expected at most ", k);
     new (self) SwapSearch(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol, n_fixed);
+}
+
+void check_candidates(const SwapSearch& self, const Block<const float>& rows, std::size_t first) {
+    check_row_length("rows", rows, self.m(), "columns");
+    require(first + rows.shape(0) <= self.n_candidates(), "first=", first, " with ", rows.shape(0),
+            " rows reaches beyond the last candidate: expected first + rows <= ", self.n_candidates());
 }
 
 void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_threads,
            std::optional<Array<double>> gains) {
-    require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
-    require(first + rows.shape(0) <= self.n_candidates(), "rows reach beyond the last candidate");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    require(!gains || gains->shape(0) == rows.shape(0), "gains must have an entry for each row");
-    self.sweep(view_of(rows), first, n_threads, gains ? gains->data() : nullptr);
+    check_candidates(self, rows, first);
+    if (gains) check_length("gains", *gains, rows.shape(0), "an entry for each row");
+    self.sweep(view_of(rows), first, threads(n_threads), gains ? gains->data() : nullptr);
 }
 
 std::pair<std::size_t, std::vector<std::int64_t>> find_improving(SwapSearch& self, Block<const float> rows,
                                                                  std::size_t first, std::size_t begin, int n_threads) {
-    require(rows.shape(1) == self.m(), "rows must have " + std::to_string(self.m()) + " columns");
-    require(first + rows.shape(0) <= self.n_candidates(), "rows reach beyond the last candidate");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    SwapSearch::Improving found = self.find_improving(view_of(rows), first, begin, n_threads);
+    check_candidates(self, rows, first);
+    SwapSearch::Improving found = self.find_improving(view_of(rows), first, begin, threads(n_threads));
     return {found.end, std::move(found.candidates)};
 }
 
 bool try_candidates(SwapSearch& self, const std::vector<std::int64_t>& candidates, Block<const float> rows) {
-    require(rows.shape(0) == candidates.size() && rows.shape(1) == self.m(),
-            "rows must have a row for each candidate and " + std::to_string(self.m()) + " columns");
-    for (const std::int64_t candidate : candidates)
-        require(candidate >= 0 && static_cast<std::size_t>(candidate) < self.n_candidates(),
-                "a candidate is out of range");
+    check_shape("rows", rows, {candidates.size(), self.m()}, "a row for each candidate, an entry for each batch point");
+    check_indices("candidates", candidates.data(), candidates.size(), self.n_candidates());
     const BlockView view = view_of(rows);
     return self.try_candidates(candidates, [&](std::size_t i) { return view.row(i); });
 }
 
-// A property that shows a vector of the search, as it is at any time.
+// Returns an array that shares its memory with a vector of the search, so that it follows the search.
 template <class T, const std::vector<T>& (SwapSearch::*member)() const>
 nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig> view_of_state(nb::handle_t<SwapSearch> self) {
     const std::vector<T>& values = (nb::cast<const SwapSearch&>(self).*member)();
@@ -221,38 +204,31 @@ nb::ndarray<nb::numpy, const float, nb::ndim<2>, nb::c_contig> medoid_distances(
 }
 
 void count(Block<const float> rows, Array<float> thresholds, ArrayOut<std::int64_t> counts, int n_threads) {
-    require(thresholds.shape(0) == rows.shape(1) && counts.shape(0) == rows.shape(0),
-            "thresholds must have an entry for each column, counts for each row");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    count_below(view_of(rows), thresholds.data(), counts.data(), n_threads);
+    check_length("thresholds", thresholds, rows.shape(1), "an entry for each column");
+    check_length("counts", counts, rows.shape(0), "an entry for each row");
+    count_below(view_of(rows), thresholds.data(), counts.data(), threads(n_threads));
 }
 
 template <class Column>
 void reduce(Block<const float> rows, Array<float> thresholds, Array<std::int64_t> starts, ArrayOut<Column> columns,
             ArrayOut<float> values, int n_threads) {
-    require(thresholds.shape(0) == rows.shape(1) && starts.shape(0) == rows.shape(0) + 1,
-            "thresholds must have an entry for each column, starts one more than there are rows");
-    require(static_cast<std::size_t>(starts.data()[rows.shape(0)]) == columns.shape(0) &&
-                columns.shape(0) == values.shape(0),
-            "columns and values must have an entry for each that is kept");
-    require(n_threads >= 1, "n_threads must be at least 1");
-    reduce_rows(view_of(rows), thresholds.data(), starts.data(), columns.data(), values.data(), n_threads);
+    check_length("thresholds", thresholds, rows.shape(1), "an entry for each column");
+    check_reduced(starts, rows.shape(0), columns, values);
+    reduce_rows(view_of(rows), thresholds.data(), starts.data(), columns.data(), values.data(), threads(n_threads));
 }
 
 template <class Column>
 void expand(Array<std::int64_t> starts, Array<Column> columns, Array<float> values, Block<float> out, int n_threads) {
-    require(starts.shape(0) == out.shape(0) + 1 && columns.shape(0) == values.shape(0) &&
-                static_cast<std::size_t>(starts.data()[out.shape(0)]) == columns.shape(0),
-            "starts must have one more entry than out has rows, columns and values one for each that was kept");
-    require(n_threads >= 1, "n_threads must be at least 1");
+    check_reduced(starts, out.shape(0), columns, values);
     expand_rows(out.shape(0), out.shape(1), starts.data(), columns.data(), values.data(), out.data(), row_stride(out),
-                n_threads);
+                threads(n_threads));
 }
 
-// capsule  IN  of a scipy.LowLevelCallable: the function, and as its context what is to be passed with every call
+// capsule     IN  the capsule of a scipy.LowLevelCallable: a pointer to the function, and user data as its context
+// takes_data      whether the function takes the user data as its last argument
 void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
     void* function = capsule.data(capsule.name());
-    require(function != nullptr, "the capsule holds no function");
+    require(function != nullptr, "capsule holds a null pointer: expected a function");
     if (takes_data)
         new (self) CustomMetric(reinterpret_cast<CustomMetric::FunctionWithData>(function),
                                 PyCapsule_GetContext(capsule.ptr()));
@@ -262,16 +238,15 @@ void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
 
 void fill_custom(const CustomMetric& self, Matrix<double> rows, Matrix<double> columns, bool rows_first,
                  nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int n_threads) {
-    require(rows.shape(1) == columns.shape(1), "rows and columns must have the same number of features");
-    require(out.shape(0) == rows.shape(0) && out.shape(1) == columns.shape(0), "out must be rows x columns");
-    require(n_threads >= 1, "n_threads must be at least 1");
+    check_row_length("rows", rows, columns.shape(1), "features");
+    check_shape("out", out, {rows.shape(0), columns.shape(0)}, "rows x columns");
     self.fill(rows.data(), rows.shape(0), columns.data(), columns.shape(0), rows.shape(1), rows_first, out.data(),
-              n_threads);
+              threads(n_threads));
 }
 
 template <class T>
-bool all_bytes(Matrix<T> values, double steps) {
-    return are_bytes(values.data(), values.size(), steps);
+bool all_bytes(Matrix<T> values, double byte_divisor) {
+    return are_bytes(values.data(), values.size(), byte_divisor);
 }
 
 }  // namespace
@@ -374,6 +349,8 @@ NB_MODULE(_core, module) {
     });
     module.def(
         "force_simd_level",
-        [](const std::string& name) { require(force_kernels(name.c_str()), "no SIMD level '" + name + "' here"); },
+        [](const std::string& name) {
+            require(force_kernels(name.c_str()), "no SIMD level '", name, "' on this machine: see simd_levels()");
+        },
         "name"_a);
 }

@@ -1,6 +1,6 @@
-// Threads for independent tiles. A Team lives for one call and is joined at its end, so that nothing is alive
-// when the process forks. Between the rounds of one call its threads look out for a moment before they sleep: a round
-// is often shorter than a wake-up.
+// Threads for independent tasks. A Team lives for one call and joins its threads at the end, because no thread may be
+// alive when the process forks. Between two rounds of tasks, a thread polls for a moment before it sleeps, because a
+// round is often shorter than the time that it takes to wake a thread.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ public:
         try {
             for (int i = 1; i < n_threads; ++i) threads_.emplace_back([this, i] { serve(i); });
         } catch (const std::system_error&) {
-            // The system has no more threads: the work is done by those that there are.
+            // The system refuses to start more threads: the team works with those that it has.
         }
     }
     Team(const Team&) = delete;
@@ -37,8 +37,8 @@ public:
 
     int size() const { return static_cast<int>(threads_.size()) + 1; }
 
-    // Calls task(index, thread) for every index below n_tasks, each once, in no particular order.
-    // The first exception is thrown again here, after all threads have stopped.
+    // Calls task(index, thread) once for every index below n_tasks, in no particular order. If a task throws, no
+    // further tasks are started, and the first exception is thrown again here, after all threads have stopped.
     void run(std::size_t n_tasks, const std::function<void(std::size_t, int)>& task) {
         next_ = 0;
         n_tasks_ = n_tasks;
@@ -62,6 +62,7 @@ public:
     }
 
 private:
+    // Polls until the condition holds, but not for long.
     template <class Condition>
     static void look_out(const Condition& holds) {
         for (int i = 0; i < 200 && !holds(); ++i) std::this_thread::yield();
@@ -104,9 +105,10 @@ private:
     std::exception_ptr error_;
 };
 
-// How many tiles of that size cover n.
+// Returns the number of tiles of `per_tile` rows that cover n rows.
 inline std::size_t tiles_of(std::size_t n, std::size_t per_tile) { return (n + per_tile - 1) / per_tile; }
 
+// Calls task(index, thread) once for every index below n_tasks, with at most n_threads threads.
 inline void parallel_for(int n_threads, std::size_t n_tasks, const std::function<void(std::size_t, int)>& task) {
     const std::size_t useful = n_tasks < static_cast<std::size_t>(n_threads) ? n_tasks : n_threads;
     Team(static_cast<int>(useful)).run(n_tasks, task);

@@ -1,4 +1,4 @@
-// What the native tests share.
+// Helpers of the native tests, and their list.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@ inline void check(bool holds, const char* what, const char* level) {
     if (!holds) std::printf("FAILED at level %s: %s\n", level, what);
 }
 
+// Returns n x p random values between 1 and 255.
 template <class T>
 std::vector<T> random_rows(std::size_t n, std::size_t p, unsigned seed) {
     std::mt19937 generator(seed);
@@ -22,8 +23,8 @@ std::vector<T> random_rows(std::size_t n, std::size_t p, unsigned seed) {
     return rows;
 }
 
-// For the SIMD level in use, whose name is for messages.
+// Tests that depend on the SIMD level in use. Failures are reported with its name.
 void test_distances(const char* level);
 void test_search(const char* level);
-// What is the same at every level.
+// Tests of code that is the same at every level.
 void test_other_metrics();

@@ -1,13 +1,13 @@
-// Tests of the native core without Python, to be run under sanitizers: every path is taken at every SIMD level and
-// with several threads.
+// The native tests: the core without Python, so that it can run under sanitizers. All tests of kernels run at
+// every SIMD level and with several threads.
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <vector>
 
 #include "checks.hpp"
+#include "kernels/table.hpp"
 #include "parallel.hpp"
-#include "simd.hpp"
 
 using namespace obp;
 
@@ -26,10 +26,10 @@ void test_team() {
     } catch (const std::runtime_error&) {
         thrown = true;
     }
-    check(thrown, "an exception of a task arrives", "-");
+    check(thrown, "an exception of a task reaches the caller", "-");
     std::atomic<int> after{0};
     team.run(10, [&](std::size_t, int) { ++after; });
-    check(after == 10, "a team works on after an exception", "-");
+    check(after == 10, "a team can be used again after an exception", "-");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Dissimilarities against the naive ones.
+// Tests of distances/: dissimilarities must equal those of a naive loop.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "custom.hpp"
-#include "distance.hpp"
-#include "gower.hpp"
-#include "sparse.hpp"
+#include "distances/custom.hpp"
+#include "distances/gower.hpp"
+#include "distances/packed_columns.hpp"
+#include "distances/sparse.hpp"
 
 using namespace obp;
 
@@ -41,11 +41,11 @@ double naive_distance(Metric metric, const double* a, const double* b, std::size
 }
 
 template <class T>
-constexpr Source source_of() {
-    return sizeof(T) == 8 ? Source::float64 : sizeof(T) == 4 ? Source::float32 : Source::uint8;
+constexpr InputType input_type_of() {
+    return sizeof(T) == 8 ? InputType::float64 : sizeof(T) == 4 ? InputType::float32 : InputType::uint8;
 }
 
-// Exactly sized buffers, so that the address sanitizer sees any step beyond them.
+// The buffers have exactly the size that is needed, so that the address sanitizer sees any access beyond them.
 template <class T>
 void test_metrics(const char* level) {
     for (const Metric metric :
@@ -57,7 +57,7 @@ void test_metrics(const char* level) {
                     const auto rows = random_rows<T>(n, p, 1), points = random_rows<T>(m, p, 2);
                     const std::vector<double> a(rows.begin(), rows.end()), b(points.begin(), points.end());
                     std::vector<float> out(n * m);
-                    PackedColumns(metric, source_of<T>(), points.data(), m, p)
+                    PackedColumns(metric, input_type_of<T>(), points.data(), m, p)
                         .fill(rows.data(), n, out.data(), m, n_threads);
                     double worst = 0, scale = 1e-9;
                     for (std::size_t i = 0; i < n; ++i)
@@ -70,23 +70,25 @@ void test_metrics(const char* level) {
                 }
 }
 
-// Floats that are bytes give the dissimilarities of floats.
+// Floats that stand for bytes have the same dissimilarities, whether they are compared as bytes or as floats.
 void test_bytes(const char* level) {
     const std::size_t n = 101, p = 131, m = 70;
     for (const Metric metric : {Metric::manhattan, Metric::euclidean, Metric::sqeuclidean, Metric::chebyshev})
-        for (const float steps : {1.0f, 255.0f}) {
+        for (const float byte_divisor : {1.0f, 255.0f}) {
             std::vector<float> rows(n * p), out(n * m), expected(n * m);
             const auto bytes = random_rows<std::uint8_t>(n, p, 3);
-            for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(bytes[i]) / steps;
-            check(are_bytes(rows.data(), rows.size(), steps), "bytes are recognised", level);
-            PackedColumns(metric, Source::float32, rows.data(), m, p, steps).fill(rows.data(), n, out.data(), m, 2);
-            PackedColumns(metric, Source::float32, rows.data(), m, p).fill(rows.data(), n, expected.data(), m, 2);
+            for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(bytes[i]) / byte_divisor;
+            check(are_bytes(rows.data(), rows.size(), byte_divisor), "bytes are recognised", level);
+            PackedColumns(metric, InputType::float32, rows.data(), m, p, byte_divisor)
+                .fill(rows.data(), n, out.data(), m, 2);
+            PackedColumns(metric, InputType::float32, rows.data(), m, p).fill(rows.data(), n, expected.data(), m, 2);
             double worst = 0;
             for (std::size_t i = 0; i < out.size(); ++i)
                 worst = std::max(worst, std::abs(out[i] - expected[i]) / (1e-3 + expected[i]));
-            check(worst <= 1e-5, "bytes are compared as floats are", level);
+            check(worst <= 1e-5, "bytes and floats give the same dissimilarities", level);
             rows.back() = 0.5f + 1e-3f;
-            check(!are_bytes(rows.data(), rows.size(), steps), "other numbers are no bytes", level);
+            check(!are_bytes(rows.data(), rows.size(), byte_divisor),
+                  "a value between two bytes is not taken for a byte", level);
         }
 }
 
@@ -118,7 +120,7 @@ void test_gower(const char* level) {
             }
 }
 
-// A third of the values are not zero, and every tenth row is empty.
+// Random sparse rows, also as dense rows. About a third of the values are not zero, and every tenth row is empty.
 struct RandomSparseRows {
     std::vector<std::int64_t> starts{0};
     std::vector<std::int32_t> features;
@@ -164,7 +166,7 @@ void test_sparse() {
         bool right = true;
         for (std::size_t i = 0; i < 101; ++i)
             right &= out[i * 101 + i] == 0 && out[i * 101 + 9] == (i % 10 == 9 ? 0 : 1);
-        check(right, "a sparse row is at 0 from itself, and at 1 from an empty one", "-");
+        check(right, "a sparse row is at distance 0 from itself and 1 from an empty row", "-");
     }
 }
 

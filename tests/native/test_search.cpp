@@ -1,19 +1,22 @@
-// The swap search, and those who look at a block. The search checks its own invariants after each swap (OBP_CHECKED).
+// Tests of search/ and block.hpp. In these tests, the search also checks its own invariants after each swap, because
+// CMakeLists.txt defines OBP_CHECKED.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "block.hpp"
 #include "checks.hpp"
-#include "distance.hpp"
-#include "reduce.hpp"
-#include "swap.hpp"
+#include "distances/packed_columns.hpp"
+#include "search/reduce.hpp"
+#include "search/swap.hpp"
 
 using namespace obp;
 
 namespace {
 
+// Returns the loss of some medoids by its definition.
 double batch_loss(const std::vector<float>& block, std::size_t m, const std::vector<std::int64_t>& medoids,
                   const std::vector<double>& weights) {
     double loss = 0;
@@ -30,7 +33,7 @@ void test_swap_search(const char* level) {
     const std::size_t n = 600, m = 83, k = 5, p = 3;
     const auto rows = random_rows<float>(n, p, 3);
     std::vector<float> block(n * m);
-    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
+    PackedColumns(Metric::manhattan, InputType::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
     std::vector<double> weights(m);
     for (std::size_t j = 0; j < m; ++j) weights[j] = static_cast<double>(j % 4);
     const std::vector<std::int64_t> start{0, 1, 2, 3, 4};
@@ -39,9 +42,9 @@ void test_swap_search(const char* level) {
         SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0);
         while (!search.converged()) search.sweep({block.data(), n, m, m}, 0, n_threads);
         if (first_medoids.empty()) first_medoids = search.medoids();
-        check(search.medoids() == first_medoids, "threads change no medoid", level);
+        check(search.medoids() == first_medoids, "the number of threads changes no medoid", level);
         check(std::abs(search.loss() - batch_loss(block, m, search.medoids(), weights)) <= 1e-9 * search.loss(),
-              "the loss is that of the medoids", level);
+              "the loss equals its definition", level);
     }
     const double loss = batch_loss(block, m, first_medoids, weights);
     bool is_optimal = true;
@@ -54,16 +57,17 @@ void test_swap_search(const char* level) {
     check(is_optimal, "no single swap improves", level);
 }
 
-// The first medoids stay, the others end where no allowed swap improves; also if all are fixed, or the only one.
+// Fixed medoids stay, and the others end where no allowed swap improves the loss. This also holds if all medoids are
+// fixed, or if there is only one.
 void test_fixed_medoids(const char* level) {
     const std::size_t n = 300, m = 150, p = 2;
     const auto rows = random_rows<float>(n, p, 5);
     std::vector<float> block(n * m);
-    PackedColumns(Metric::manhattan, Source::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
+    PackedColumns(Metric::manhattan, InputType::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
     const std::vector<double> weights(m, 1);
     std::vector<std::int64_t> start(20);
     for (std::size_t slot = 0; slot < start.size(); ++slot) start[slot] = static_cast<std::int64_t>(slot);
-    // Numbers of medoids that fill no vector, one, and some more.
+    // Some numbers of medoids are smaller than a vector, some fill one exactly, some are larger.
     for (const auto& [k, n_fixed] : std::vector<std::pair<std::size_t, std::size_t>>{
              {1, 0}, {1, 1}, {2, 1}, {2, 2}, {3, 2}, {8, 5}, {9, 8}, {16, 16}, {19, 17}, {20, 3}}) {
         SwapSearch search(n, start.data(), k, block.data(), m, weights.data(), 0, n_fixed);
@@ -71,7 +75,7 @@ void test_fixed_medoids(const char* level) {
         const auto& medoids = search.medoids();
         const auto end_of_fixed = start.begin() + static_cast<std::ptrdiff_t>(n_fixed);
         check(std::equal(start.begin(), end_of_fixed, medoids.begin()), "fixed medoids stay", level);
-        check((search.n_swaps() > 0) == (n_fixed < k), "the others move", level);
+        check((search.n_swaps() > 0) == (n_fixed < k), "there are swaps unless all medoids are fixed", level);
         bool is_optimal = true;
         for (std::size_t slot = n_fixed; slot < k; ++slot)
             for (std::size_t i = 0; i < n; ++i) {
@@ -79,7 +83,7 @@ void test_fixed_medoids(const char* level) {
                 swapped[slot] = static_cast<std::int64_t>(i);
                 is_optimal &= batch_loss(block, m, swapped, weights) >= search.loss() * (1 - 1e-12);
             }
-        check(is_optimal, "no swap of another medoid improves", level);
+        check(is_optimal, "no swap of a medoid that is not fixed improves", level);
         std::vector<double> gains(n);
         std::vector<std::int32_t> slots(n);
         SwapEvaluator evaluator(search, n, gains.data(), slots.data(), 2);
@@ -88,7 +92,8 @@ void test_fixed_medoids(const char* level) {
             return static_cast<std::size_t>(slot) >= first;
         });
         const bool none_gains = std::all_of(gains.begin(), gains.end(), [](double gain) { return std::isinf(gain); });
-        check(n_fixed < k ? none_is_fixed && !none_gains : none_gains, "no fixed medoid is proposed to leave", level);
+        check(n_fixed < k ? none_is_fixed && !none_gains : none_gains, "no evaluated swap removes a fixed medoid",
+              level);
     }
 }
 
@@ -96,7 +101,7 @@ void test_scans(const char* level) {
     for (const std::size_t m : {1, 5, 16, 33, 70}) {
         const std::size_t n = 70;
         auto block = random_rows<float>(n, m, 4);
-        for (float& d : block) d = std::floor(d / 8);  // so that some are equal
+        for (float& d : block) d = std::floor(d / 8);  // This makes ties.
         const std::vector<double> weights(m, 2);
         const std::vector<float> caps(m, 9);
         std::vector<std::int32_t> nearest(n);
@@ -118,7 +123,7 @@ void test_scans(const char* level) {
                 capped_sum += 2.0 * std::min(*d, 9.0f);
             }
             right &= nearest[i] == std::min_element(begin, end) - begin;
-            right &= sums[i] == sum && capped_sums[i] == capped_sum;  // of integers
+            right &= sums[i] == sum && capped_sums[i] == capped_sum;  // Sums of integers are exact.
             right &= distances[i] == *std::min_element(begin, end);
         }
         check(right, "scans find the nearest, the largest and the sums", level);
@@ -126,11 +131,12 @@ void test_scans(const char* level) {
             block[n * m - 1] = bad;
             RowScanner bad_scan(n, nearest.data(), distances.data(), 2);
             show({block.data(), n, m, m}, bad_scan);
-            check(!bad_scan.valid(), "a bad entry is seen", level);
+            check(!bad_scan.valid(), "an entry that is negative, infinite or NaN is noticed", level);
         }
     }
 }
 
+// A search over rows that are reduced to the entries below the second nearest distances makes the same swaps.
 void test_reduced_rows(const char* level) {
     for (const std::size_t m : {1, 5, 64, 150}) {
         const std::size_t n = 600, k = 4;
@@ -164,16 +170,16 @@ void test_reduced_rows(const char* level) {
             }
         }
         check(search.medoids() == whole.medoids() && search.loss() == whole.loss(),
-              "what is not below the second nearest medoid makes no difference", level);
+              "a search over reduced rows finds the same medoids", level);
     }
 }
 
-// What is seen while it is computed is what is there afterwards.
+// A viewer that sees rows while they are computed finds the same as one that sees them afterwards.
 void test_viewers(const char* level) {
     for (const std::size_t m : {7, 300, 5000}) {
         const std::size_t n = 500, p = 9, k = 5;
         const auto rows = random_rows<float>(n, p, 7), columns = random_rows<float>(m, p, 8);
-        const PackedColumns packed(Metric::manhattan, Source::float32, columns.data(), m, p);
+        const PackedColumns packed(Metric::manhattan, InputType::float32, columns.data(), m, p);
         std::vector<float> block(n * m), again(n * m), distances(2 * n);
         std::vector<std::int32_t> nearest(2 * n);
         packed.fill(rows.data(), n, block.data(), m, 3);
@@ -183,7 +189,7 @@ void test_viewers(const char* level) {
         check(again == block && meanwhile.largest() == after.largest() &&
                   std::equal(nearest.begin(), nearest.begin() + n, nearest.begin() + n) &&
                   std::equal(distances.begin(), distances.begin() + n, distances.begin() + n),
-              "a scan sees what is computed", level);
+              "a scan during the computation finds the same as one afterwards", level);
 
         const std::vector<double> weights(m, 1);
         const std::vector<std::int64_t> start{0, 1, 2, 3, 4};
@@ -195,7 +201,7 @@ void test_viewers(const char* level) {
         told.sweep({block.data(), n, m, m}, 0, 2, gains.data());
         other.sweep({block.data(), n, m, m}, 0, 2);
         check(told.n_swaps() > 0 && told.medoids() == other.medoids() && told.loss() == other.loss(),
-              "a sweep that is told the gains makes the same swaps", level);
+              "a sweep with known gains makes the same swaps", level);
     }
 }
 

@@ -1,9 +1,11 @@
-// A metric is the step by which one pair of units changes an accumulator; the loop over units, rows and columns
-// is written once, in fill_kernels.hpp. Included there only, once per SIMD level. As many rows are taken together as
-// the registers hold next to what a step needs.
+// The metrics. A metric is a step, which adds one pair of units to an accumulator; the loop over units, rows and
+// columns is written once, in fill.hpp, the only file that includes this one.
+//
+// rows_per_group is the number of rows that are compared together: as many as have room for their accumulators in the
+// registers, next to the operands of a step.
 #pragma once
 
-#include "vectors.hpp"
+#include "kernels/vectors.hpp"
 
 namespace obp {
 namespace OBP_LEVEL {
@@ -26,8 +28,9 @@ struct SquaredEuclidean {
     static constexpr int rows_per_group = 4;
     static constexpr bool is_product = false;
     static constexpr bool takes_maximum = false;
-    // Multiply, then add: a fused operation would round differently from machines that lack it. The two ways to
-    // add give the same bits and use different ports, so that rows take turns.
+    // The product is rounded before it is added, because a fused operation would give other bits than machines that
+    // lack it. The two ways to add give the same bits on different ports of the processor; odd rows use one, even rows
+    // the other, so that both ports are busy.
     template <int row>
     static Vector<T> step(Vector<T> sum, Vector<T> a, Vector<T> b) {
         const Vector<T> difference = a - b, square = difference * difference;
@@ -35,7 +38,8 @@ struct SquaredEuclidean {
     }
 };
 
-// Not a metric, but squared Euclidean distances follow from it: see squares_from_products.
+// The dot product is not a metric, but squared Euclidean distances follow from it: see squares_from_products in
+// fill.hpp.
 struct DotProduct {
     using Unit = float;
     static constexpr int rows_per_group = 6;
@@ -59,7 +63,7 @@ struct Chebyshev {
     }
 };
 
-// A unit is eight bytes of a row: exact sums of absolute differences in one instruction.
+// A unit is eight bytes of a row. One instruction sums their absolute differences, exactly.
 struct ManhattanBytes {
     using Unit = std::uint64_t;
     static constexpr int rows_per_group = 4;
@@ -71,7 +75,8 @@ struct ManhattanBytes {
     }
 };
 
-// A unit is a pair of bytes, widened: exact dot products, from which exact squared distances follow.
+// A unit is a pair of bytes, each widened to 16 bits. The dot products are exact, and so are the squared distances that
+// follow from them.
 struct DotProductBytes {
     using Unit = std::uint32_t;
     static constexpr int rows_per_group = 4;

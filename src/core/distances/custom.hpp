@@ -1,4 +1,4 @@
-// A dissimilarity that the user compiled, called through a pointer.
+// A dissimilarity that the user compiled, and that is called through a pointer to it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ public:
 
     // rows        IN   n_rows x n_features
     // columns     IN   n_columns x n_features
-    // rows_first  IN   whether the row is the first argument, and the column the second
+    // rows_first       whether the function is called with (row, column) or with (column, row)
     // out         OUT  n_rows x n_columns
     void fill(const double* rows, std::size_t n_rows, const double* columns, std::size_t n_columns,
               std::size_t n_features, bool rows_first, double* out, int n_threads) const;

@@ -1,4 +1,4 @@
-// The vectors of one SIMD level, by the compiler's vector types, and the few operations that those lack.
+// The vector types of one SIMD level, which are those of the compiler, and the few operations that the compiler lacks.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,9 @@ template <class T, std::size_t n>
 struct ArrayType {
     typedef T type __attribute__((vector_size(n * sizeof(T))));
 };
+// A vector with n lanes, wider or narrower than a register if need be, because a conversion keeps the number of lanes.
 template <class T, std::size_t n>
-using Array = typename ArrayType<T, n>::type;  // of any size: what is converted has as many lanes as before
+using Array = typename ArrayType<T, n>::type;
 template <class T>
 constexpr std::size_t lanes = vector_bytes / sizeof(T);
 template <class T>
@@ -39,8 +40,8 @@ using Vector = Array<T, lanes<T>>;
 
 using Floats = Vector<float>;
 using Doubles = Vector<double>;
-using Pairs = Vector<std::uint32_t>;  // of 16-bit integers
-using Words = Vector<std::uint64_t>;  // of eight bytes
+using Pairs = Vector<std::uint32_t>;  // each lane is a pair of 16-bit integers
+using Words = Vector<std::uint64_t>;  // each lane is eight bytes
 
 template <class T>
 inline Vector<T> load(const T* from) {
@@ -51,7 +52,7 @@ inline Vector<T> load(const T* from) {
 
 template <class T>
 inline Vector<T> broadcast(T value) {
-    return value - Vector<T>{};  // minus zero keeps every value, also -0
+    return value - Vector<T>{};  // Subtracting zero keeps every value; adding zero would change -0.
 }
 
 template <class V>
@@ -65,7 +66,8 @@ inline double square_root(double x) { return __builtin_sqrt(x); }
 inline Floats absolute(Floats x) { return (Floats)((Vector<std::int32_t>)x & INT32_MAX); }
 inline Doubles absolute(Doubles x) { return (Doubles)((Vector<std::int64_t>)x & INT64_MAX); }
 
-// sum + x, computed as x * 1 + sum where that runs on other ports than additions do: the same rounding.
+// Returns sum + x. Where fused multiplications run on other ports than additions, it is computed as x * 1 + sum, which
+// rounds in the same way.
 #if defined(__AVX512BW__)
 inline Floats add_on_multiplier(Floats sum, Floats x) { return _mm512_fmadd_ps(x, broadcast(1.0f), sum); }
 inline Doubles add_on_multiplier(Doubles sum, Doubles x) { return _mm512_fmadd_pd(x, broadcast(1.0), sum); }
@@ -77,7 +79,7 @@ inline Floats add_on_multiplier(Floats sum, Floats x) { return sum + x; }
 inline Doubles add_on_multiplier(Doubles sum, Doubles x) { return sum + x; }
 #endif
 
-// a * b + sum with a single rounding.
+// Returns a * b + sum with a single rounding.
 #if defined(__AVX512BW__)
 inline Floats multiply_add(Floats sum, Floats a, Floats b) { return _mm512_fmadd_ps(a, b, sum); }
 #elif defined(__FMA__)
@@ -88,8 +90,8 @@ inline Floats multiply_add(Floats sum, Floats a, Floats b) {
     return sum;
 }
 #else
-// The same bits without the instruction, slowly. The product is exact in double; the sum is rounded to odd, so that
-// the rounding to float sees on which side of a tie the exact sum lies.
+// Without the fused instruction, the same bits are computed slowly. The product is exact in double. The sum is rounded
+// to odd, because the rounding to float must still see on which side of a tie the exact sum lies.
 inline Floats multiply_add(Floats sum, Floats a, Floats b) {
     typedef float Half __attribute__((vector_size(vector_bytes / 2)));
     Half sums[2], as[2], bs[2];
@@ -110,7 +112,7 @@ inline Floats multiply_add(Floats sum, Floats a, Floats b) {
 }
 #endif
 
-// For each lane of eight bytes the sum of their absolute differences.
+// Returns for each lane the sum of the absolute differences of its eight bytes.
 inline Words sum_of_byte_differences(Words a, Words b) {
 #if defined(__AVX512BW__)
     return (Words)_mm512_sad_epu8((__m512i)a, (__m512i)b);
@@ -126,7 +128,7 @@ inline Words sum_of_byte_differences(Words a, Words b) {
 #endif
 }
 
-// For each lane of two integers, which are below 2^15, the sum of their products.
+// Returns for each lane the sum of the products of its two integers, which must be below 2^15.
 inline Pairs products_of_pairs(Pairs a, Pairs b) {
 #if defined(__AVX512BW__)
     return (Pairs)_mm512_madd_epi16((__m512i)a, (__m512i)b);
@@ -139,7 +141,7 @@ inline Pairs products_of_pairs(Pairs a, Pairs b) {
 #endif
 }
 
-// Calls body(0), ..., body(n - 1): a loop whose counter is a compile-time constant.
+// Calls body(0), ..., body(n - 1) with a counter that is a constant at compile time.
 template <int value>
 struct Constant {
     constexpr operator int() const { return value; }
@@ -152,7 +154,7 @@ __attribute__((always_inline)) inline void unrolled(const Body& body) {
     }
 }
 
-// A bit for each lane in which a < b.
+// Returns one bit for each lane: 1 if a < b.
 inline std::uint64_t less_than(Floats a, Floats b) {
 #if defined(__AVX512BW__)
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);

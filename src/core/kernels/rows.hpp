@@ -1,8 +1,8 @@
-// The loops that look at rows of a block. Included in kernels.cpp only, once per SIMD level.
+// The loops that read rows of a block. Only kernels.cpp includes this file, once for each SIMD level.
 #pragma once
 
-#include "simd.hpp"
-#include "vectors.hpp"
+#include "kernels/table.hpp"
+#include "kernels/vectors.hpp"
 
 namespace obp {
 namespace OBP_LEVEL {
@@ -27,10 +27,14 @@ inline std::uint64_t below(const float* entries, const float* thresholds) {
     return bits;
 }
 
-// gain(i, l) = sum_j w_j max(0, d1_j - d_ij)                                    what i wins from every medoid
-//            + sum_{j: near(j) = l} w_j (d1_j - d2_j)                           what dropping l costs
-//            + sum_{j: near(j) = l, d_ij < d2_j} w_j (d2_j - max(d1_j, d_ij))   and what i takes over of that cost
-// Only the few j with d_ij < d2_j contribute beyond the precomputed second line.
+// The gain of a swap that adds candidate i and removes medoid l, with d1_j and d2_j the distances of batch point j to
+// its nearest and second nearest medoid:
+//
+// gain(i, l) = sum_j w_j max(0, d1_j - d_ij)                                    gain on points that are nearest to i
+//            + sum_{j: near(j) = l} w_j (d1_j - d2_j)                           cost of removing l
+//            + sum_{j: near(j) = l, d_ij < d2_j} w_j (d2_j - max(d1_j, d_ij))   part of that cost that i avoids
+//
+// The second line is precomputed. The other two are quick, because few points have d_ij < d2_j.
 Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
     __builtin_memcpy(gains, state.removal_gains, state.k * sizeof(double));
     double shared = 0;
@@ -40,7 +44,7 @@ Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
         gains[state.nearest[j]] += w * (d2 - (d < d1 ? d1 : d));
     };
     std::size_t j = 0;
-    for (; j + 64 <= state.m; j += 64) {  // many at once: a branch for each vector would often be mispredicted
+    for (; j + 64 <= state.m; j += 64) {  // 64 at a time, because a branch for each vector would often be mispredicted
         std::uint64_t bits = below(row + j, state.second_distance + j);
         for (; bits; bits &= bits - 1) take(j + static_cast<std::size_t>(__builtin_ctzll(bits)));
     }
@@ -48,13 +52,13 @@ Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
         if (row[j] < state.second_distance[j]) take(j);
     const double best = largest(gains, state.k);
     std::int32_t slot = 0;
-    while (gains[slot] != best) ++slot;  // of equal removals the lowest slot
+    while (gains[slot] != best) ++slot;  // Of equal gains, that of the lowest slot counts.
     return {shared + best, slot};
 }
 
 template <class Entry>
 inline double weighted_sum_of(const Entry& entry, const double* weights, std::size_t m) {
-    constexpr std::size_t n_sums = 8;  // the same number at every level
+    constexpr std::size_t n_sums = 8;  // The number is the same at every level, because the bits depend on it.
     double sums[n_sums] = {};
     std::size_t j = 0;
     for (; j + n_sums <= m; j += n_sums)
@@ -73,7 +77,7 @@ double capped_sum(const float* row, const float* caps, const double* weights, st
     return weighted_sum_of([=](std::size_t j) { return row[j] < caps[j] ? row[j] : caps[j]; }, weights, m);
 }
 
-// The first entry that is no greater than `bound`, which is one of them.
+// Returns the column of the first entry that is at most `bound`. There must be such an entry.
 std::size_t first_not_above(const float* row, std::size_t m, float bound) {
     constexpr std::size_t step = lanes<float>;
     constexpr std::uint64_t all_lanes = (std::uint64_t{1} << step) - 1;

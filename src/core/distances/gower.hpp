@@ -1,12 +1,12 @@
-// Gower dissimilarities of many rows to a fixed set of columns. The features of every kind come encoded so that two
-// rows differ in one by min(|a - b|, 1), with NaN where a row has no value; without a feature that both have they
-// differ by 1.
+// Gower dissimilarities of many rows to a fixed set of columns. The caller encodes features of every kind as floats, so
+// that two rows differ in a feature by min(|a - b|, 1); NaN stands for a missing value. The dissimilarity is the
+// weighted mean over the features that both rows have, or 1 if there is no such feature.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include "simd.hpp"
+#include "kernels/table.hpp"
 
 namespace obp {
 

@@ -1,13 +1,13 @@
-#include "gower.hpp"
+#include "distances/gower.hpp"
 
 #include <algorithm>
 
-#include "packing.hpp"
+#include "distances/packing.hpp"
 #include "parallel.hpp"
 
 namespace obp {
 
-constexpr std::size_t rows_per_tile = 64;  // changes no result
+constexpr std::size_t rows_per_tile = 64;  // The size of a tile changes no result.
 
 GowerColumns::GowerColumns(const float* points, std::size_t n_columns, std::size_t n_features, const float* weights)
     : kernel_(&kernels().gower),

@@ -1,37 +1,34 @@
-#include "packing.hpp"
+#include "distances/packing.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
+#include "distances/unit_length.hpp"
+
 namespace obp {
 namespace {
 
+// Converts a row to values. Floats that stand for bytes are rounded to the nearest integer.
 template <class From, class Value>
-void convert(const From* row, std::size_t n_features, double steps, Value* values) {
+void convert(const From* row, std::size_t n_features, double byte_divisor, Value* values) {
     if constexpr (std::is_floating_point_v<From> && std::is_integral_v<Value>)
         for (std::size_t f = 0; f < n_features; ++f)
-            values[f] = static_cast<Value>(static_cast<int>(row[f] * static_cast<From>(steps) + From(0.5)));
+            values[f] = static_cast<Value>(static_cast<int>(row[f] * static_cast<From>(byte_divisor) + From(0.5)));
     else
         std::copy(row, row + n_features, values);
 }
 
-// Rows of length one: 1 - cos(a, b) is half their squared distance, without cancellation. A row of zeros has no
-// direction; it gets one of its own, in an extra value, at distance 1 from every other.
+// Scales a row to length 1 and appends a value, which is 1 for a row of zeros and 0 otherwise. A row of zeros has no
+// direction; the extra value gives it one that is at cosine distance 1 from all other directions.
 template <class From, class Value>
 void normalise(const From* row, std::size_t n_features, Value* values) {
-    double largest = 0, squares = 0;
-    for (std::size_t f = 0; f < n_features; ++f) largest = std::max(largest, std::abs(static_cast<double>(row[f])));
-    const double scale = largest > 0 ? largest : 1;  // squares neither overflow nor vanish
-    for (std::size_t f = 0; f < n_features; ++f) squares += (row[f] / scale) * (row[f] / scale);
-    const double length = largest > 0 ? std::sqrt(squares) : 1;
-    for (std::size_t f = 0; f < n_features; ++f) values[f] = static_cast<Value>(row[f] / scale / length);
-    values[n_features] = largest > 0 ? Value(0) : Value(1);
+    const bool has_direction = scale_to_unit_length(row, n_features, values);
+    values[n_features] = has_direction ? Value(0) : Value(1);
 }
 
-// Bytes are compared eight at a time, 16-bit integers by two; other values are units by themselves.
+// Eight bytes make one unit, and so do two 16-bit integers. A float or a double is a unit by itself.
 template <class Value>
 using UnitOf =
     std::conditional_t<sizeof(Value) == 1, std::uint64_t, std::conditional_t<sizeof(Value) == 2, std::uint32_t, Value>>;
@@ -44,36 +41,36 @@ constexpr Unit unit_of() {
                                 : Unit::float64;
 }
 
-// So many bytes, and so many squares of bytes, are summed in 32 bits.
+// The largest numbers of features for which a sum of bytes, and one of squared bytes, fits in 32 bits.
 constexpr std::size_t max_features_summed = INT32_MAX / 255, max_features_squared = UINT32_MAX / (255 * 255);
 
 bool is_squared(Metric metric) { return metric == Metric::euclidean || metric == Metric::sqeuclidean; }
 
 template <class From, class Value>
-void to_values(Metric metric, const void* row, std::size_t n_features, double steps, Value* values) {
+void to_values(Metric metric, const void* row, std::size_t n_features, double byte_divisor, Value* values) {
     if (metric == Metric::cosine)
         normalise(static_cast<const From*>(row), n_features, values);
     else
-        convert(static_cast<const From*>(row), n_features, steps, values);
+        convert(static_cast<const From*>(row), n_features, byte_divisor, values);
 }
 
 }  // namespace
 
-Packing::Packing(Metric metric, Source source, const void* columns, std::size_t n_columns, std::size_t n_features,
-                 double steps)
+Packing::Packing(Metric metric, InputType input_type, const void* columns, std::size_t n_columns,
+                 std::size_t n_features, double byte_divisor)
     : metric_(metric),
-      source_(source),
+      input_type_(input_type),
       n_features_(n_features),
       n_values_(n_features + (metric == Metric::cosine)),
-      steps_(steps) {
-    const bool as_bytes = steps != 0 || source == Source::uint8;
-    if (!as_bytes && source == Source::float64)
+      byte_divisor_(byte_divisor) {
+    const bool as_bytes = byte_divisor != 0 || input_type == InputType::uint8;
+    if (!as_bytes && input_type == InputType::float64)
         choose<double, double>(columns, n_columns);
     else if (!as_bytes)
         choose<float, float>(columns, n_columns);
-    else if (source == Source::float64)
+    else if (input_type == InputType::float64)
         choose_bytes<double>(columns, n_columns);
-    else if (source == Source::float32)
+    else if (input_type == InputType::float32)
         choose_bytes<float>(columns, n_columns);
     else
         choose_bytes<std::uint8_t>(columns, n_columns);
@@ -94,10 +91,12 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     row_bytes_ = n_features_ * sizeof(From);
     pack_row_ = pack_row<From, Value>;
     std::vector<Value> first(n_values_), other(n_values_);
-    to_values<From>(metric_, columns, n_features_, steps_, first.data());
-    std::vector<unsigned char> varies(n_values_, n_columns == 1);  // a single column is quicker as a whole
+    to_values<From>(metric_, columns, n_features_, byte_divisor_, first.data());
+    // A single column agrees with itself in all values, but counts as varying, because the kernels are quicker than the
+    // computation of the bases.
+    std::vector<unsigned char> varies(n_values_, n_columns == 1);
     for (std::size_t i = 1; i < n_columns; ++i) {
-        to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, steps_,
+        to_values<From>(metric_, static_cast<const From*>(columns) + i * n_features_, n_features_, byte_divisor_,
                         other.data());
         for (std::size_t v = 0; v < n_values_; ++v) varies[v] |= first[v] != other[v];
     }
@@ -115,7 +114,7 @@ void Packing::choose(const void* columns, std::size_t n_columns) {
     is_identity_ = std::is_same_v<From, UnitOf<Value>> && n_units_ == n_features_ && metric_ != Metric::cosine;
 }
 
-// What the values in which all columns agree add to each dissimilarity of a row.
+// Returns the base of a row: its dissimilarity to the first column in the values in which all columns agree.
 template <class Value, class Base>
 Base Packing::base_of(const Value* values) const {
     const Value* first = reinterpret_cast<const Value*>(first_column_.data());
@@ -133,7 +132,7 @@ template <class From, class Value>
 void Packing::pack_row(const Packing& self, const void* row, void* units, void* base) {
     thread_local std::vector<Value> values;
     values.resize(self.n_values_);
-    to_values<From>(self.metric_, row, self.n_features_, self.steps_, values.data());
+    to_values<From>(self.metric_, row, self.n_features_, self.byte_divisor_, values.data());
     Value* to = static_cast<Value*>(units);
     for (const Run& run : self.varying_) to = std::copy(values.data() + run.start, values.data() + run.stop, to);
     std::fill(to, static_cast<Value*>(units) + self.n_units_ * (sizeof(UnitOf<Value>) / sizeof(Value)), Value(0));
@@ -155,16 +154,17 @@ void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* base
 }
 
 template <class T>
-bool are_bytes(const T* values, std::size_t n, double steps) {
-    constexpr std::size_t values_at_once = 1024;  // without a branch, so that they are looked at by vectors
-    const T step_count = static_cast<T>(steps), largest = T(255) / step_count;
+bool are_bytes(const T* values, std::size_t n, double byte_divisor) {
+    // Values are checked in runs without a branch, so that the compiler can use vectors.
+    constexpr std::size_t values_at_once = 1024;
+    const T divisor = static_cast<T>(byte_divisor), largest = T(255) / divisor;
     for (std::size_t start = 0; start < n; start += values_at_once) {
         const std::size_t stop = std::min(n, start + values_at_once);
         int n_others = 0;
         for (std::size_t i = start; i < stop; ++i) {
             const bool in_range = (values[i] >= 0) & (values[i] <= largest);
-            const auto byte = static_cast<int>((in_range ? values[i] : T(0)) * step_count + T(0.5));
-            n_others += !in_range | (static_cast<T>(byte) / step_count != values[i]);
+            const auto byte = static_cast<int>((in_range ? values[i] : T(0)) * divisor + T(0.5));
+            n_others += !in_range | (static_cast<T>(byte) / divisor != values[i]);
         }
         if (n_others) return false;
     }
@@ -176,7 +176,7 @@ template bool are_bytes(const double*, std::size_t, double);
 
 namespace {
 
-// A few units of all rows of a panel at a time, so that what is written stays in the cache.
+// Copies a few units of all rows at a time, so that the part of the panel that is written stays in the cache.
 template <std::size_t unit_bytes>
 void to_panel(const unsigned char* rows, std::size_t n_rows, std::size_t n_units, std::size_t width,
               unsigned char* panel) {

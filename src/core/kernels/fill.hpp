@@ -1,24 +1,27 @@
-// The loops that fill a tile of dissimilarities. Included in kernels.cpp only, once per SIMD level.
+// The loops that fill a tile of dissimilarities. Only kernels.cpp includes this file, once for each SIMD level.
 #pragma once
 
-#include "metrics.hpp"
-#include "simd.hpp"
+#include "kernels/metrics.hpp"
+#include "kernels/table.hpp"
 
 namespace obp {
 namespace OBP_LEVEL {
 namespace {
 
+// Whether sums of type T are exact: T is an integer type.
 template <class T>
-constexpr bool is_exact = T(0.5) == T(0);  // sums of integers are
+constexpr bool is_exact = T(0.5) == T(0);
 
-// Sums of floats are folded every so many units: they stay short, so that their rounding errors do too.
+// The number of units that are summed before their sum is added to the total. Sums of floats are short, because the
+// rounding error of a sum grows with its length.
 template <class T>
 constexpr std::size_t units_per_sum = is_exact<T> ? SIZE_MAX : 128;
 
 template <class T>
 constexpr std::size_t panel_width = vectors_per_panel * lanes<T>;
 
-// A sum of step(a, b) over two rows, by the same number of side sums at every level.
+// Sums step(a, b) over the units of two rows. The number of partial sums is the same at every level, because the bits
+// of the result depend on it.
 template <class Step>
 inline float sum_over_units(const float* a, const float* b, std::size_t n, const Step& step) {
     constexpr std::size_t n_sums = 16;
@@ -40,9 +43,13 @@ float squared_distance(const float* a, const float* b, std::size_t n) {
     return sum_over_units(a, b, n, [](float x, float y) { return (x - y) * (x - y); });
 }
 
-// |a - b|^2 = |a|^2 + |b|^2 - 2 ab takes one operation per unit where differences take three, but cancels for close
-// rows: those, below a fraction of |a|^2 + |b|^2 that keeps the relative error near 1e-5, are computed from
-// differences.
+// Turns the dot products of a row into squared distances: |a - b|^2 = |a|^2 + |b|^2 - 2 ab.
+//
+// A dot product takes one operation per unit where differences take three, but digits cancel if row and column are
+// close. A squared distance below a fraction of |a|^2 + |b|^2 is therefore computed again, from differences. The
+// fraction keeps the relative error near 1e-5.
+//
+// values  IN/OUT  dot products of the row with n_columns columns; OUT: squared distances
 template <std::size_t width>
 inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t first_column, std::size_t n_columns,
                                   float (&values)[width]) {
@@ -56,7 +63,7 @@ inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t
     for (std::size_t c = 0; c < width; ++c) {
         lengths[c] += row_square;
         values[c] = lengths[c] - 2 * values[c];
-        n_close += !(values[c] >= too_close * lengths[c]);  // also where the lengths overflow
+        n_close += !(values[c] >= too_close * lengths[c]);  // The negation also counts NaN, if the lengths overflow.
     }
     if (n_close == 0) return;
     const float* a = products.rows + row * tile.n_units;
@@ -66,7 +73,7 @@ inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t
                         squared_distance(a, products.columns + (first_column + c) * tile.n_units, tile.n_units);
 }
 
-// Integers cancel exactly, also where they wrap around on the way.
+// The same for integers, which need no second computation: the result is exact even if a term wraps around.
 template <std::size_t width>
 inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t first_column, std::size_t n_columns,
                                   std::uint32_t (&values)[width]) {
@@ -75,7 +82,7 @@ inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t
     for (std::size_t c = 0; c < n_columns; ++c) values[c] = row_square + column_squares[c] - 2 * values[c];
 }
 
-// What sums are finished in: sums of integers, which are exact, in the type that is stored.
+// The type in which a total is finished: its own if that is float or double, and the type of the output for integers.
 template <class T, class Out>
 struct FinishedType {
     typedef Out type;
@@ -94,7 +101,7 @@ __attribute__((always_inline)) inline auto finished(const Tile& tile, Vector<T> 
     using Finished = typename FinishedType<T, Out>::type;
     constexpr std::size_t n = lanes<T>;
     Array<Finished, n> result;
-    if constexpr (sizeof(T) == 8 && is_exact<T>)  // of smaller integers there are vectors at every level
+    if constexpr (sizeof(T) == 8 && is_exact<T>)  // Not every level converts vectors of 64-bit integers to floats.
         result = __builtin_convertvector(__builtin_convertvector(total, Array<std::int32_t, n>), Array<Finished, n>);
     else
         result = __builtin_convertvector(total, Array<Finished, n>);
@@ -110,11 +117,11 @@ inline std::size_t end_of_sum(std::size_t start, std::size_t n_units) {
     return start + (rest < units_per_sum<T> ? rest : units_per_sum<T>);
 }
 
-// Part of LiveUnits: that of one group of rows.
+// The part of LiveUnits that belongs to one group of rows.
 template <class T>
 struct LiveGroup {
     std::uint32_t* units;
-    T* values;  // of all rows of the group, unit after unit
+    T* values;  // live units x rows of the group
     std::uint32_t* ends;
 };
 
@@ -125,6 +132,8 @@ inline LiveGroup<T> live_group(const Tile& tile, std::size_t group, std::size_t 
             live.ends + group * tile.n_units};
 }
 
+// Gathers the live units of a group of rows. Every unit is written, but a unit of zeros is overwritten by the next one,
+// because that is quicker than a branch.
 template <class T, int n_rows>
 inline void gather_live(const Tile& tile, std::size_t first_row, const LiveGroup<T>& live) {
     const T* rows = static_cast<const T*>(tile.rows) + first_row * tile.n_units;
@@ -145,7 +154,7 @@ inline void gather_live(const Tile& tile, std::size_t first_row, const LiveGroup
     }
 }
 
-// Finishes the totals of one row and stores those of the columns that there are.
+// Finishes the totals of one row and stores them, without those of the padding of the last panel.
 template <class Metric, class Out, class T = typename Metric::Unit>
 __attribute__((always_inline)) inline void store_row(const Tile& tile, std::size_t row, std::size_t first_column,
                                                      Vector<T> (&totals)[vectors_per_panel], Out* out) {
@@ -170,7 +179,7 @@ __attribute__((always_inline)) inline void store_row(const Tile& tile, std::size
 template <class T, int n_rows>
 using Sums = Vector<T>[n_rows][vectors_per_panel];
 
-// Adds the units from `begin` to `end`, of those that are live if the metric is a product.
+// Adds the units begin, ..., end - 1 to the sums. For a dot product these are positions among the live units.
 template <class Metric, int n_rows, class T = typename Metric::Unit>
 __attribute__((always_inline)) inline void add_units(const T* rows, std::size_t n_units, const LiveGroup<T>& live,
                                                      const T* panel, std::size_t begin, std::size_t end,
@@ -188,7 +197,7 @@ __attribute__((always_inline)) inline void add_units(const T* rows, std::size_t 
     }
 }
 
-// One group of rows against one panel of columns; all accumulators stay in registers.
+// Compares one group of rows with one panel of columns. All accumulators stay in registers.
 template <class Metric, class Out, int n_rows>
 inline void fill_group(const Tile& tile, std::size_t group, std::size_t first_row, std::size_t first_column,
                        const typename Metric::Unit* panel, Out* out, std::size_t out_stride) {
@@ -246,9 +255,10 @@ constexpr MetricKernels metric_kernels() {
     return {panel_width<typename Metric::Unit>, fill_tile<Metric, float>, fill_tile<Metric, double>};
 }
 
+// Returns x in the lanes that the mask selects, and 0 in the others.
 inline Floats where(Vector<std::int32_t> mask, Floats x) { return (Floats)((Vector<std::int32_t>)x & mask); }
 
-// As fill_group, with a second sum for the weights of the features that both rows have.
+// As fill_group, with a second sum: the weights of the features that both row and column have.
 template <int n_rows>
 inline void fill_gower_group(const GowerTile& tile, std::size_t first_row, std::size_t first_column, const float* panel,
                              float* out, std::size_t out_stride) {

@@ -1,4 +1,4 @@
-#include "swap.hpp"
+#include "search/swap.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -21,7 +21,7 @@ bool nearer(float d, std::int32_t slot, float other_d, std::int32_t other_slot) 
 }  // namespace
 
 inline void SwapSearch::insert_medoid(std::size_t j, std::int32_t slot, float distance) {
-    if (!nearer(distance, slot, d2_[j], sec_[j])) return;  // most of them
+    if (!nearer(distance, slot, d2_[j], sec_[j])) return;  // Most medoids are farther away.
     if (nearer(distance, slot, d1_[j], near_[j])) {
         d2_[j] = std::exchange(d1_[j], distance);
         sec_[j] = std::exchange(near_[j], slot);
@@ -53,7 +53,7 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
       n_fixed_(n_fixed),
       tolerance_(tolerance) {
     for (const std::int64_t medoid : medoids_) is_medoid_[static_cast<std::size_t>(medoid)] = true;
-    constexpr std::size_t points_per_tile = 64;  // so that what is read and what is written stays in the cache
+    constexpr std::size_t points_per_tile = 64;  // Few points: their distances to all medoids stay in the cache.
     for (std::size_t start = 0; start < m; start += points_per_tile) {
         const std::size_t stop = std::min(m, start + points_per_tile);
         for (std::size_t slot = 0; slot < k; ++slot)
@@ -88,8 +88,9 @@ SwapSearch::Improving SwapSearch::find_improving(const BlockView& rows, std::siz
     return find_improving(rows, first, begin, team);
 }
 
-// Chunks are independent of each other until one of them changes the medoids. The longer none has, the more of them are
-// evaluated together, so that threads meet less often; what comes after a chunk that is returned is evaluated again.
+// Chunks are independent of each other until a swap is made. The longer there has been none, the more chunks are
+// evaluated together, so that threads wait for each other less often. Chunks after the one that is returned are
+// evaluated again in the next call, because the medoids may have changed.
 SwapSearch::Improving SwapSearch::find_improving(const BlockView& rows, std::size_t first, std::size_t begin,
                                                  Team& team) {
     const std::size_t k = medoids_.size();
@@ -110,7 +111,9 @@ SwapSearch::Improving SwapSearch::find_improving(const BlockView& rows, std::siz
     return found;
 }
 
-// gains  IN  of the rows from `begin` to `end`
+// Finds the next chunk with an improving candidate among the rows begin, ..., end - 1.
+//
+// gains  IN  end - begin gains, of these rows
 SwapSearch::Improving SwapSearch::next_improving(const double* gains, std::size_t first, std::size_t begin,
                                                  std::size_t end) {
     Improving found{begin, {}};
@@ -132,7 +135,7 @@ bool SwapSearch::try_candidates(const std::vector<std::int64_t>& candidates,
         const auto candidate = static_cast<std::size_t>(candidates[i]);
         const float* row = row_of(i);
         const Swap swap = evaluate(row, gains.data());
-        if (!improves(swap.gain) || is_medoid_[candidate]) continue;  // no longer
+        if (!improves(swap.gain) || is_medoid_[candidate]) continue;  // An earlier swap has made this one useless.
         make_swap(static_cast<std::size_t>(swap.slot), candidate, row);
         n_idle_ = 0;
         changed = true;
@@ -142,7 +145,7 @@ bool SwapSearch::try_candidates(const std::vector<std::int64_t>& candidates,
 
 Swap SwapSearch::evaluate(const float* row, double* scratch) const {
     if (n_fixed_ == medoids_.size()) return {-std::numeric_limits<double>::infinity(), 0};
-    if (medoids_.size() == 1)  // no second medoid to fall back to
+    if (medoids_.size() == 1)  // After the swap, the candidate is the only medoid.
         return {loss_ - kernels().weighted_sum(row, weights_.data(), m()), 0};
     const SwapView view{weights_.size(), medoids_.size(), d1_.data(),           d2_.data(),
                         near_.data(),    weights_.data(), removal_gains_.data()};
@@ -166,8 +169,11 @@ void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float*
     check_invariants();
 }
 
-// From scratch after every swap: O(m), and no rounding errors pile up. A gain within the rounding error of the sums
-// that it is a difference of is no gain: beyond it every swap lowers the loss.
+// Computes the loss and the removal gains. It starts from scratch after every swap, because that takes only O(m) and
+// lets no rounding errors pile up.
+//
+// A gain is a difference of sums. A swap must gain more than the rounding error of these sums, because otherwise it
+// might raise the loss.
 void SwapSearch::sum_up() {
     loss_ = kernels().weighted_sum(d1_.data(), weights_.data(), m());
     double largest_term = loss_;
@@ -176,7 +182,7 @@ void SwapSearch::sum_up() {
         for (std::size_t j = 0; j < m(); ++j)
             removal_gains_[static_cast<std::size_t>(near_[j])] +=
                 weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
-        // Never the best removal, whatever a finite gain is added.
+        // A fixed medoid is never the best one to remove, because minus infinity plus any gain remains minus infinity.
         std::fill_n(removal_gains_.begin(), n_fixed_, -std::numeric_limits<double>::infinity());
         largest_term = kernels().weighted_sum(d2_.data(), weights_.data(), m());
     }

@@ -1,8 +1,10 @@
-// The hot loops, compiled once per SIMD level (OBP_LEVEL names it). Nothing in them allocates, throws or knows of
-// threads, and no function of a standard header is used: compiled for one level it must not serve another.
-#include "fill_kernels.hpp"
-#include "row_kernels.hpp"
-#include "simd.hpp"
+// The kernels of one SIMD level. This file is compiled once for each level, with the level's name in OBP_LEVEL.
+//
+// The kernels do not allocate, throw or start threads. They call no function of a standard header, because the linker
+// keeps only one copy of such a function: compiled for one level, it would be called at all the others.
+#include "kernels/fill.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/table.hpp"
 
 namespace obp {
 namespace OBP_LEVEL {

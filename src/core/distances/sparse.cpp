@@ -1,15 +1,16 @@
-#include "sparse.hpp"
+#include "distances/sparse.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "distances/unit_length.hpp"
 #include "parallel.hpp"
 
 namespace obp {
 namespace {
 
-constexpr std::size_t rows_per_tile = 16;  // changes no result
-// Below this fraction of the sizes their difference has lost too many digits.
+constexpr std::size_t rows_per_tile = 16;  // The size of a tile changes no result.
+// A dissimilarity below this fraction of the two sizes has lost too many digits, because it is their difference.
 constexpr double too_close = 1e-9;
 
 struct Squares {
@@ -23,7 +24,8 @@ struct Euclidean : Squares {
     static double finish(double sum, double, double) { return std::sqrt(sum); }
 };
 
-// Of rows of length 1. A row of zeros has no direction: it is at distance 1 from all others.
+// Half the squared distance of rows of length 1. A row of zeros has no direction: it is at distance 1 from every row
+// that has one, and at 0 from other rows of zeros.
 struct Cosine : Squares {
     static double finish(double sum, double a, double b) { return (a == 0) != (b == 0) ? 1 : sum / 2; }
 };
@@ -35,7 +37,8 @@ struct Manhattan {
     static double finish(double sum, double, double) { return sum; }
 };
 
-// Of the sets of features that are not zero: what only one has, of what either has.
+// Compares the sets of features that are not zero: the size of their symmetric difference, divided by that of their
+// union.
 struct Jaccard {
     static double size(double a) { return a != 0; }
     static double overlap(double a, double b) { return a != 0 && b != 0 ? 2 : 0; }
@@ -43,6 +46,7 @@ struct Jaccard {
     static double finish(double sum, double a, double b) { return sum == 0 ? 0 : 2 * sum / (a + b + sum); }
 };
 
+// Calls the task with the functor of a metric.
 template <class Task>
 void with_metric(SparseMetric metric, const Task& task) {
     switch (metric) {
@@ -59,19 +63,6 @@ void with_metric(SparseMetric metric, const Task& task) {
     }
 }
 
-// Gives a row the length 1. Divided by the largest value first: squares of huge or tiny values are no numbers.
-void normalise(double* values, std::size_t n) {
-    double largest = 0, squares = 0;
-    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(values[i]));
-    if (largest == 0) return;
-    for (std::size_t i = 0; i < n; ++i) {
-        values[i] /= largest;
-        squares += values[i] * values[i];
-    }
-    const double length = std::sqrt(squares);
-    for (std::size_t i = 0; i < n; ++i) values[i] /= length;
-}
-
 template <class Metric>
 double size_of(const double* values, std::size_t n) {
     double size = 0;
@@ -79,7 +70,7 @@ double size_of(const double* values, std::size_t n) {
     return size;
 }
 
-// The sum of differences over the features of either row.
+// Sums the differences over all features that at least one of two rows has.
 template <class Metric, class Row>
 double sum_of_differences(const Row& a, const Row& b) {
     double sum = 0;
@@ -110,7 +101,7 @@ SparseColumns::SparseColumns(SparseMetric metric, const SparseRows& points, std:
     for (std::size_t index = 0; index < points.n_rows; ++index) {
         const Row row = column(index);
         double* values = values_.data() + starts_[index];
-        if (metric == SparseMetric::cosine) normalise(values, row.n);
+        if (metric == SparseMetric::cosine) scale_to_unit_length(values, row.n, values);
         with_metric(metric, [&](auto kind) { sizes_[index] = size_of<decltype(kind)>(values, row.n); });
         for (std::size_t i = 0; i < row.n; ++i)
             entries_[next[static_cast<std::size_t>(row.features[i])]++] = {static_cast<std::int32_t>(index), values[i]};
@@ -136,7 +127,8 @@ void SparseColumns::fill_row(const Row& row, double* sums, Out* out) const {
     for (std::size_t j = 0; j < n_columns(); ++j) {
         const double both = size + sizes_[j];
         double sum = both - sums[j];
-        if (!(sum >= too_close * both)) sum = sum_of_differences<Metric>(row, column(j));  // also where both overflow
+        // The negation also holds for NaN, which is the sum if the sizes overflow.
+        if (!(sum >= too_close * both)) sum = sum_of_differences<Metric>(row, column(j));
         out[j] = static_cast<Out>(Metric::finish(sum, size, sizes_[j]));
     }
 }
@@ -155,9 +147,9 @@ void SparseColumns::fill_rows(const SparseRows& rows, Out* out, std::size_t out_
             const std::int64_t start = rows.starts[i];
             scratch.values.assign(rows.values + start, rows.values + rows.starts[i + 1]);
             const std::size_t n = scratch.values.size();
-            if (metric_ == SparseMetric::cosine) normalise(scratch.values.data(), n);
-            fill_row<Metric>({n, rows.features + start, scratch.values.data()}, scratch.sums.data(),
-                             out + i * out_stride);
+            double* values = scratch.values.data();
+            if (metric_ == SparseMetric::cosine) scale_to_unit_length(values, n, values);
+            fill_row<Metric>({n, rows.features + start, values}, scratch.sums.data(), out + i * out_stride);
         }
     });
 }

@@ -1,8 +1,9 @@
-#include "reduce.hpp"
+#include "search/reduce.hpp"
 
 #include <algorithm>
 #include <limits>
 
+#include "kernels/table.hpp"
 #include "parallel.hpp"
 
 namespace obp {
@@ -17,7 +18,7 @@ void for_each_row(std::size_t n_rows, int n_threads, const Work& work) {
     });
 }
 
-// Calls keep(j) for every column whose entry is below its threshold.
+// Calls keep(j) for every column j whose entry is below its threshold, in order.
 template <class Keep>
 void for_each_below(const float* row, const float* thresholds, std::size_t m, const Keep& keep) {
     constexpr std::size_t step = 64;

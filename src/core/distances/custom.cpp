@@ -1,4 +1,4 @@
-#include "custom.hpp"
+#include "distances/custom.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace obp {
 namespace {
 
-// Short enough to share even a single row among the threads, if the function is slow.
+// A task is a short part of a row, because a slow function is worth several threads even for a single row.
 constexpr std::size_t columns_per_task = 64;
 
 }  // namespace

@@ -1,4 +1,5 @@
-#include "simd.hpp"
+// The choice of a SIMD level: the best one whose instructions this processor has.
+#include "kernels/table.hpp"
 
 #include <atomic>
 #include <cstring>
