@@ -7,10 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import download, gap, orlib, report, runner, scale, speed, traffic
-from bench.config import ConfigError
-from bench.data import default_folder
-from bench.download import DownloadError
+from bench.data import download
+from bench.data.download import DownloadError
+from bench.data.sets import default_folder
+from bench.measure import runner
+from bench.measure.config import ConfigError
+from bench.report import report
+from bench.studies import dask as traffic
+from bench.studies import gap, orlib, scale, speed
 
 
 def main(argv: Sequence[str] | None = None) -> int:

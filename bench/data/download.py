@@ -1,0 +1,322 @@
+"""`python -m bench download`: data sets from their public homes, checked, parsed, and cached as `NAME.npz`.
+
+What is checked, by data set:
+
+- the eight that the paper's arrays are known of: SHA-256 of the parsed array (shape and float32 values), so that the
+  archive may be packed anew as long as its contents are those of the paper;
+- cifar: the MD5 of the archive as published on its home page; for its first 20,000 rows also the array;
+- monitor_gas: the git blob id of the file inside the archive.
+
+A download that fails a check is deleted: nothing doubtful and nothing half stays in the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import gzip
+import hashlib
+import io
+import os
+import pickle
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.data.sets import (
+    DATASETS,
+    DataSet,
+    add_options,
+    cache_folder,
+    check_name,
+    check_shape,
+    file_name,
+    is_available,
+    without_label,
+)
+
+UCI = "https://archive.ics.uci.edu/static/public"
+TIMEOUT_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The contents of an archive in both variants, before images are scaled."""
+
+    paper: NDArray[Any]
+    clean: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The public home of a data set, and what its contents must be."""
+
+    url: str
+    parse: Callable[[bytes, DataSet], Parsed]
+    member: str | None = None  # the file inside a zip archive
+    archive_hash: str | None = None
+    array_sha256: str | None = None
+    member_git_blob: str | None = None
+
+
+def parse_csv(content: bytes, dataset: DataSet) -> Parsed:
+    """Parse comma separated values; whether there is a header follows from what the paper's loader did.
+
+    `read_csv` takes the first row for a header, and columns that are no numbers are dropped: so did the paper.
+    """
+    import pandas
+
+    def read(header: int | None) -> NDArray[np.float32]:
+        frame = pandas.read_csv(io.BytesIO(content), header=header)
+        return np.ascontiguousarray(frame.select_dtypes("number").to_numpy(dtype=np.float32))
+
+    paper = read(header=0)
+    return Parsed(paper, without_label(read(header=None) if dataset.eaten_row else paper, dataset))
+
+
+def parse_headless_csv(content: bytes, dataset: DataSet) -> Parsed:
+    """Parse comma separated values without a header, of which the paper's loader knew."""
+    import pandas
+
+    paper = pandas.read_csv(io.BytesIO(content), header=None).to_numpy(dtype=np.float32)
+    return Parsed(paper, without_label(paper, dataset))
+
+
+def parse_arff(content: bytes, dataset: DataSet) -> Parsed:
+    """Parse the numeric attributes of an ARFF file."""
+    from scipy.io import arff
+
+    rows, attributes = arff.loadarff(io.StringIO(content.decode()))
+    numeric = [name for name, kind in zip(attributes.names(), attributes.types(), strict=True) if kind == "numeric"]
+    X = np.column_stack([rows[name] for name in numeric]).astype(np.float32)
+    return Parsed(X, without_label(X, dataset))
+
+
+def parse_idx(content: bytes, dataset: DataSet) -> Parsed:
+    """Parse images in MNIST's format, compressed."""
+    raw = gzip.decompress(content)
+    if raw[:4] != b"\x00\x00\x08\x03":
+        raise ValueError("expected an IDX file of bytes in three dimensions")
+    n, height, width = np.frombuffer(raw, dtype=">u4", count=3, offset=4)
+    X = np.frombuffer(raw, dtype=np.uint8, offset=16).reshape(int(n), int(height) * int(width))
+    return Parsed(X, X)
+
+
+def parse_cifar(content: bytes, dataset: DataSet) -> Parsed:
+    """Parse the five training batches, or the first two for cifar20k."""
+    n_batches = 2 if dataset.name == "cifar20k" else 5
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        members = {Path(member.name).name: member for member in archive.getmembers()}
+        batches = [_pickled_images(archive, members, f"data_batch_{i + 1}") for i in range(n_batches)]
+    X = np.vstack(batches)
+    return Parsed(X, X)
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads dictionaries, strings and NumPy arrays, and nothing that could run code."""
+
+    ALLOWED: ClassVar[dict[str, Any]] = {
+        "_reconstruct": np.empty(0).__reduce__()[0],  # NumPy 2 has it in another module than NumPy 1
+        "ndarray": np.ndarray,
+        "dtype": np.dtype,
+        "encode": codecs.encode,
+    }
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.split(".")[0] in ("numpy", "_codecs") and name in self.ALLOWED:
+            return self.ALLOWED[name]
+        raise pickle.UnpicklingError(f"the file asks for {module}.{name}")
+
+
+def _pickled_images(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: str) -> NDArray[np.uint8]:
+    if name not in members:
+        raise ValueError(f"the archive has no {name}; it has {', '.join(sorted(members))}")
+    file = archive.extractfile(members[name])
+    assert file is not None
+    return np.asarray(_PlainUnpickler(file, encoding="bytes").load()[b"data"], dtype=np.uint8)
+
+
+CIFAR_URL = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+CIFAR_HASH = "md5:c58f30108f718f92721af3b95e74349a"
+
+SOURCES = {
+    "abalone": Source(
+        f"{UCI}/1/abalone.zip",
+        parse_csv,
+        "abalone.data",
+        array_sha256="a4f81c576813f3a55641f1db487efddfc6ded1dfe675d536d548cf0e91523a31",
+    ),
+    "bankruptcy": Source(
+        f"{UCI}/572/taiwanese+bankruptcy+prediction.zip",
+        parse_csv,
+        "data.csv",
+        array_sha256="38a31450e4a929df16a75dc9c1c29564bdfcb0b128fcad1cacd080cb6421aa6c",
+    ),
+    "mapping": Source(
+        f"{UCI}/400/crowdsourced+mapping.zip",
+        parse_csv,
+        "training.csv",
+        array_sha256="1c752f20743e692c3063f6d5fb058af962576763c693a8c7eda6cf26e5c38d48",
+    ),
+    "drybean": Source(
+        f"{UCI}/602/dry+bean+dataset.zip",
+        parse_arff,
+        "Dry_Bean_Dataset.arff",  # the same numbers as in the spreadsheet beside it, which the paper's loader read
+        array_sha256="9ce7e453ac289ea34ddb504013c81a6765f7b209f38ba7eb1e42c260cbacde91",
+    ),
+    "letter": Source(
+        f"{UCI}/59/letter+recognition.zip",
+        parse_csv,
+        "letter-recognition.data",
+        array_sha256="4b004d9ba03ebb13e0908fe8d536da52dfb38bacf0cef4b1e69b9ee2fdec7ad7",
+    ),
+    "cifar": Source(CIFAR_URL, parse_cifar, archive_hash=CIFAR_HASH),
+    "cifar20k": Source(
+        CIFAR_URL,
+        parse_cifar,
+        archive_hash=CIFAR_HASH,
+        array_sha256="fc3fd4ef46cd505e442576b49fb66af7a6c632f92079c93d57d7ac8c088709d6",
+    ),
+    "mnist": Source(
+        "https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz",
+        parse_idx,
+        array_sha256="60c3d739ab15558e8bd5129d404743735f247b10d0afde4db9217b316023a94a",
+    ),
+    "dota2": Source(
+        f"{UCI}/367/dota2+games+results.zip",
+        parse_headless_csv,
+        "dota2Train.csv",
+        array_sha256="69fe7b4fd240586a7e800a91a78c8247ab59728fc9493564199ac3178bfbe4e3",
+    ),
+    "monitor_gas": Source(
+        f"{UCI}/799/single+elder+home+monitoring+gas+and+position.zip",
+        parse_csv,
+        "database_gas.csv",
+        member_git_blob="cb089050673e3d4ad1994a04607f4cf3eb6c7d30",
+    ),
+    "covertype": Source(
+        f"{UCI}/31/covertype.zip",
+        parse_csv,
+        "covtype.data",
+        array_sha256="c382b1da14bc21c7a3ed8a41ac173f9278c6067cb69f47bb43792de1bd4ad022",
+    ),
+}
+
+
+class DownloadError(Exception):
+    """A data set could not be had, or is not what it should be."""
+
+
+def fetch(name: str, variant: str = "paper", *, progress: bool = True) -> Path:
+    """Download, check, parse and cache a data set; return its file in the cache."""
+    dataset = check_name(name)
+    if name not in SOURCES:
+        raise DownloadError(f"{name} has no public home")
+    source = SOURCES[name]
+    content = _download(source, progress)
+    try:
+        member = content if source.member is None else _extract(content, source.member)
+        _check_blob(member, source)
+        parsed = source.parse(member, dataset)
+        check_shape(parsed.paper, dataset, "paper", source.url)
+        check_shape(parsed.clean, dataset, "clean", source.url)
+        _check_array(parsed.paper, source)
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, pickle.PickleError) as error:
+        raise DownloadError(f"{name} from {source.url} is not what it should be: {error}") from error
+    return _save(parsed.paper if variant == "paper" else parsed.clean, cache_folder() / file_name(dataset, variant))
+
+
+def array_sha256(X: NDArray[Any]) -> str:
+    """Return the checksum of an array: of its shape and its values as float32."""
+    return hashlib.sha256(str(X.shape).encode() + np.ascontiguousarray(X, dtype="<f4").tobytes()).hexdigest()
+
+
+def _download(source: Source, progress: bool) -> bytes:
+    """Return the archive; pooch checks its hash where one is known. The file itself is not kept."""
+    import pooch
+
+    pooch.get_logger().setLevel("WARNING")  # its advice on hashes is not for our users
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            path = pooch.retrieve(
+                source.url,
+                known_hash=source.archive_hash,
+                path=folder,
+                downloader=pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT_SECONDS),
+            )
+        except (OSError, ValueError) as error:  # of the connection, of the checksum
+            raise DownloadError(f"{source.url} could not be downloaded: {error}") from error
+        return Path(path).read_bytes()
+
+
+def _extract(content: bytes, name: str) -> bytes:
+    """Return a file from a zip archive, by its name in whatever folder, compressed or not."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for member in archive.namelist():
+            if Path(member).name == name:
+                return archive.read(member)
+            if Path(member).name == f"{name}.gz":
+                return gzip.decompress(archive.read(member))
+        raise ValueError(f"the archive has no {name}; it has {', '.join(archive.namelist())}")
+
+
+def _check_blob(member: bytes, source: Source) -> None:
+    if source.member_git_blob is None:
+        return
+    found = hashlib.sha1(b"blob %d\0" % len(member) + member).hexdigest()
+    if found != source.member_git_blob:
+        raise ValueError(f"{source.member} has the git blob id {found}, expected {source.member_git_blob}")
+
+
+def _check_array(X: NDArray[Any], source: Source) -> None:
+    if source.array_sha256 is None:
+        return
+    found = array_sha256(X)
+    if found != source.array_sha256:
+        raise ValueError(f"the array has the SHA-256 {found}, expected {source.array_sha256}")
+
+
+def _save(X: NDArray[Any], path: Path) -> Path:
+    """Write the file under another name first, so that it is never there in part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
+        try:
+            np.savez_compressed(file, X=X)
+            file.close()
+            os.replace(file.name, path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    return path
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Fetch the data sets that are not at hand; what fails is told at the end."""
+    failures = []
+    for name in arguments.names or SOURCES:
+        if name not in SOURCES:
+            raise DownloadError(f"there is no data set {name!r}: expected one of {', '.join(SOURCES)}")
+        if is_available(name, arguments.data, arguments.variant):
+            print(f"{name}: at hand")
+            continue
+        try:
+            print(f"{name}: {fetch(name, arguments.variant)}", flush=True)
+        except DownloadError as error:
+            failures.append(str(error))
+    if failures:
+        raise DownloadError("\n".join(failures))
+
+
+def add_command(commands: Any) -> None:
+    """Add `download` to the command line."""
+    parser = commands.add_parser("download", help="fetch data sets that are not in the folder into the cache")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"all unless given: {', '.join(DATASETS)}")
+    add_options(parser)
+    parser.set_defaults(run=run)

@@ -1,0 +1,1 @@
+"""Measure: time, memory and objective of a contestant, one record per run."""

@@ -1,0 +1,124 @@
+"""The records of runs: one JSON line each, in `NAME.jsonl` while running and packed in `NAME.jsonl.xz`.
+
+Of several records of the same run the last one counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What identifies a run within a file of records."""
+
+    dataset: str
+    n: int | None  # this many rows, drawn by the seed; None for all
+    k: int
+    metric: str
+    method: str
+    seed: int
+
+    @classmethod
+    def of(cls, record: Record) -> Run:
+        return cls(**{name: record[name] for name in cls.__dataclass_fields__})
+
+    def __str__(self) -> str:
+        rows = "" if self.n is None else f" n={self.n}"
+        return f"{self.dataset}{rows} k={self.k} seed={self.seed} {self.method}"
+
+    def as_dict(self) -> Record:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Store:
+    """The records under one name in a folder."""
+
+    folder: Path
+    name: str
+
+    @property
+    def plain(self) -> Path:
+        return self.folder / f"{self.name}.jsonl"
+
+    @property
+    def packed(self) -> Path:
+        return self.folder / f"{self.name}.jsonl.xz"
+
+    @property
+    def config(self) -> Path:
+        return self.folder / f"{self.name}.toml"
+
+    def keep_config(self, text: str) -> None:
+        """Lay the experiment beside its records: they tell what was made, it tells what should have been."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.config.write_text(text)
+
+    def append(self, record: Record) -> None:
+        """Add a line in one write, so that whoever stops us leaves whole lines."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(record, allow_nan=False).encode() + b"\n"
+        if self.plain.exists() and not _ends_with_newline(self.plain):
+            line = b"\n" + line  # the machine went down in the middle of a line: it is no record
+        file = os.open(self.plain, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(file, line)
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+    def read(self) -> dict[Run, Record]:
+        """Return the last record of each run."""
+        return {Run.of(record): record for record in self._all()}
+
+    def _all(self) -> Iterator[Record]:
+        if self.packed.exists():
+            yield from _parse(lzma.decompress(self.packed.read_bytes()))
+        if self.plain.exists():
+            yield from _parse(self.plain.read_bytes())
+
+    def pack(self) -> None:
+        """Compress all records into one file, which takes the place of the plain one."""
+        lines = "".join(json.dumps(record) + "\n" for record in self.read().values())
+        draft = self.packed.with_suffix(".draft")
+        draft.write_bytes(lzma.compress(lines.encode(), preset=9))
+        draft.replace(self.packed)
+        self.plain.unlink(missing_ok=True)
+
+
+def add_results_option(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told where records are."""
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the records (%(default)s)")
+
+
+def stores(folder: Path) -> list[Store]:
+    """Return all records in a folder."""
+    names = {path.name.split(".jsonl")[0] for path in folder.glob("*.jsonl*") if not path.name.endswith(".draft")}
+    return [Store(folder, name) for name in sorted(names)]
+
+
+def _parse(content: bytes) -> Iterator[Record]:
+    for line in content.splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue  # half a line
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"

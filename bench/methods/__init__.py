@@ -1,0 +1,1 @@
+"""Methods: who is measured."""

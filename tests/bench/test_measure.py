@@ -1,0 +1,303 @@
+"""Runs of experiments: processes, limits, records, restarts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import bench_tasks
+import numpy as np
+import pytest
+from bench.__main__ import main
+from bench.measure.config import ConfigError, find_config, read_config
+from bench.measure.limits import Limits, run_limited
+from bench.measure.process import environment
+from bench.measure.records import Run, Store
+from bench.measure.runner import (
+    THREAD_VARIABLES,
+    Durations,
+    Setting,
+    check_medoids,
+    choose_rows,
+    execute,
+    is_due,
+    run_both,
+    store_name,
+)
+from bench.methods.contestant import AS_PUBLISHED, CONTESTANTS
+
+LIMITS = Limits(seconds=0.5, memory_bytes=2**29, untimed_seconds=30)
+
+
+def run(task, *arguments, **changes):
+    return run_limited(task, *arguments, limits=Limits(**{**vars(LIMITS), **changes}))
+
+
+def test_a_task_has_a_process_of_its_own():
+    record = run(bench_tasks.succeed, 7)
+    assert (record["status"], record["value"]) == ("ok", 7)
+    assert record["process"] != os.getpid()
+
+
+def test_the_time_limit_is_for_the_timed_part():
+    start = time.perf_counter()
+    record = run(bench_tasks.sleep, "timed")
+    assert record == {"status": "timeout", "reason": "the call took more than 0.5 s"}
+    assert time.perf_counter() - start < 30
+    assert run(bench_tasks.sleep_untimed_first)["status"] == "ok"
+
+
+def test_the_memory_limit():
+    assert run(bench_tasks.allocate, 2**27)["status"] == "ok"
+    record = run(bench_tasks.allocate, 2**30)
+    assert record["status"] == "memory"
+    assert "(limit 0.5 GiB)" in record["reason"]
+
+
+def test_a_failure_is_a_record(capfd):
+    assert run(bench_tasks.fail) == {"status": "error", "reason": "KeyError: 'nothing here'"}
+    assert "bench_tasks.py" in capfd.readouterr().err  # the traceback
+
+
+def test_a_death_is_a_record():
+    assert run(bench_tasks.die) == {
+        "status": "error",
+        "reason": "the process ended by SIGABRT, perhaps for lack of memory",
+    }
+
+
+def test_a_missing_package_is_a_record():
+    assert run(bench_tasks.lack_package) == {"status": "unavailable", "reason": "No module named 'no_such_package'"}
+
+
+def test_a_task_may_use_threads():
+    assert run(bench_tasks.count_threads)["threads"] == 2  # joblib gives a daemon only one
+
+
+def test_an_interrupt_is_for_the_parent():
+    before = signal.getsignal(signal.SIGINT)
+    assert run(bench_tasks.tell_interrupt_handler)["handler"] == signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+A_RUN = Run("blobs", None, 3, "manhattan", "Random", 0)
+
+
+def test_records_are_whole_lines(tmp_path):
+    store = Store(tmp_path, "x")
+    store.append({**A_RUN.as_dict(), "value": 1})
+    with store.plain.open("a") as file:
+        file.write('{"dataset": "blo')  # a power cut
+    store.append({**A_RUN.as_dict(), "seed": 1, "value": 2})
+    assert [record["value"] for record in store.read().values()] == [1, 2]
+
+
+def test_the_last_record_of_a_run_counts_also_when_packed(tmp_path):
+    store = Store(tmp_path, "x")
+    for value in (1, 2):
+        store.append({**A_RUN.as_dict(), "value": value})
+    store.pack()
+    assert not store.plain.exists()
+    assert [record["value"] for record in store.read().values()] == [2]
+    store.append({**A_RUN.as_dict(), "value": 3})
+    assert [record["value"] for record in store.read().values()] == [3]
+    store.pack()
+    assert list(store.read()) == [A_RUN]
+
+
+def test_which_runs_are_due():
+    good, bad = {"status": "ok"}, {"status": "timeout"}
+    assert [is_due(record, "never") for record in (None, good, bad)] == [True, False, False]
+    assert [is_due(record, "failed") for record in (None, good, bad)] == [True, False, True]
+    assert [is_due(record, "all") for record in (None, good, bad)] == [True, True, True]
+
+
+def test_the_time_left_is_that_of_the_same_runs_with_other_seeds():
+    slow, fast = A_RUN, Run("blobs", None, 9, "manhattan", "Random", 0)
+    records = [{**slow.as_dict(), "status": "ok", "elapsed": 100}, {**fast.as_dict(), "status": "ok", "elapsed": 2}]
+    unavailable = {**Run("x", None, 3, "manhattan", "Random", 0).as_dict(), "status": "unavailable", "elapsed": 0}
+    durations = Durations([*records, unavailable])
+    assert durations.left([Run("blobs", None, 3, "manhattan", "Random", 1)]) == "0:01:40"
+    assert durations.left([Run("blobs", None, 9, "manhattan", "Random", 1)] * 30) == "0:01:00"
+    assert durations.left([Run("other", None, 9, "manhattan", "Random", 1)]) == "0:00:51"
+    assert Durations([]).left([A_RUN]) == "unknown time"
+
+
+def test_rows_are_drawn_by_the_seed():
+    X = np.arange(10.0)[:, None]
+    first, again, other = (choose_rows(X, Run("blobs", 4, 3, "manhattan", "Random", seed)) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert first.tolist() != other.tolist()
+    assert len(np.unique(first)) == 4
+    assert choose_rows(X, A_RUN) is X
+    with pytest.raises(ValueError, match="n=11: blobs has 10 rows only"):
+        choose_rows(X, Run("blobs", 11, 3, "manhattan", "Random", 0))
+
+
+@pytest.mark.parametrize("medoids", [[0, 1], [0, 1, 5], [-1, 1, 2]])
+def test_bad_medoids_are_refused(medoids):
+    with pytest.raises(ValueError, match="expected 3 row indices below 5"):
+        check_medoids(medoids, 3, 5)
+
+
+def test_threads_are_limited_in_processes_only(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    with environment(dict.fromkeys(THREAD_VARIABLES, "2")):
+        assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "2"
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ
+
+
+CONFIG = """
+title = "Test"
+metric = "manhattan"
+reference = "FasterPAM"
+time_limit = 1
+memory_limit = 1
+[[grid]]
+datasets = ["blobs"]
+k = [3]
+seeds = 2
+methods = ["Random", "OneBatchPAM-lwcs"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"blobs"', '"iris"', "there is no data set 'iris'"),
+        ('"Random"', '"Best"', "there is no method 'Best'"),
+        ('"Random"', '"KMeans, snapped"', "KMeans, snapped takes the metrics euclidean, not 'manhattan'"),
+        ("seeds", "sedes", "unknown entry 'sedes': expected datasets"),
+        ("title", "name", "unknown entry 'name'"),
+        ("seeds = 2", "", "seeds"),
+        ("[[grid]]", "[other]", "expected at least one"),
+        ("k = [3]", "k = 3]", "line"),
+    ],
+)
+def test_errors_of_experiments_are_told(old, new, message, tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text(CONFIG.replace(old, new))
+    with pytest.raises(ConfigError, match=message):
+        read_config(path)
+
+
+def test_an_unknown_experiment_is_told(capsys):
+    assert main(["run", "huge"]) == 2
+    assert "there is no experiment 'huge': expected one of ablation, batch, euclidean" in capsys.readouterr().err
+
+
+def test_all_experiments_can_be_read():
+    for path in Path(__file__).parents[2].glob("bench/configs/*.toml"):
+        assert read_config(path).runs()
+
+
+def test_the_papers_experiments_are_complete():
+    small, large = (read_config(find_config(name)).with_as_published() for name in ("small", "large"))
+    rows = {name for name, contestant in CONTESTANTS.items() if contestant.kind == "paper"}
+    assert rows <= {run.method for run in small.runs()}
+    out_of_reach = {"FasterPAM", "Alternate", "BanditPAM++-0", "BanditPAM++-2", "BanditPAM++-5"}
+    assert rows - out_of_reach <= {run.method for run in large.runs() if run.dataset == "covertype"}
+    assert {(run.k, run.seed) for run in small.runs()} == {(k, seed) for k in (10, 50, 100) for seed in range(5)}
+
+
+def test_seeds_come_one_after_the_other_and_no_run_twice(tmp_path):
+    path = tmp_path / "test.toml"
+    path.write_text(CONFIG + CONFIG[CONFIG.index("[[grid]]") :])
+    runs = read_config(path).runs()
+    assert [run.seed for run in runs] == [0, 0, 1, 1]
+    assert AS_PUBLISHED in {run.method for run in read_config(path).with_as_published().runs()}
+
+
+def test_records_of_other_settings_have_another_name(tmp_path):
+    (tmp_path / "test.toml").write_text(CONFIG)
+    config = read_config(tmp_path / "test.toml")
+    assert store_name(config, "paper", None) == "test"
+    assert store_name(config, "clean", 1) == "test-clean-1-threads"
+
+
+def test_what_cannot_run_is_a_record(tmp_path, monkeypatch):
+    path = tmp_path / "test.toml"
+    path.write_text(CONFIG.replace('"blobs"', '"monitor_gas"').replace('"Random"', '"onebatch"'))
+    monkeypatch.setenv("ONEBATCHPAM_CACHE", str(tmp_path))
+    monkeypatch.setattr("bench.measure.runner.fetch", lambda *_: (_ for _ in ()).throw(ImportError("no pooch")))
+    find_spec = __import__("importlib.util").util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "onebatch" else find_spec(name))
+    store = Store(tmp_path, "test")
+    assert execute(read_config(path), Setting(tmp_path, "paper", 1, LIMITS), store) == 4
+    records = list(store.read().values())
+    assert {record["status"] for record in records} == {"unavailable"}
+    assert {record["method"]: record["reason"] for record in records} == {
+        "onebatch": "the package onebatch is not installed",
+        "OneBatchPAM-lwcs": "no data: monitor_gas is not in the folder, and its download failed (ImportError)",
+    }
+
+
+def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
+    path = tmp_path / "smoke-1-threads.jsonl"
+    command = ["run", "smoke", "--only", "seed=0", "--results", str(tmp_path), "--threads", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bench", *command],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Where tests run in the background, Ctrl-C is ignored, and so it would be there.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    with process:
+        while not path.exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "stopped; the same command goes on from here" in errors
+    assert "Traceback" not in errors
+    assert [json.loads(line) for line in path.read_text().splitlines()]
+
+    assert main(command) == 0
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    expected = [run for run in read_config(find_config("smoke")).runs() if run.seed == 0]
+    assert len(records) == len(expected)  # none twice
+    assert {Run.of(record) for record in records} == set(expected)
+    for record in records:
+        assert record["status"] == "ok", record["reason"]
+        assert record["seconds"] > 0
+        assert record["objective"] > 0
+        assert record["peak_bytes"] > 0
+        assert record["n_distinct"] == record["k"]
+        assert record["threads"] == 1
+        assert record["machine"]["versions"]["onebatchpam"]
+        assert record["machine"]["cpu"]
+    ours = [record for record in records if record["method"] == "OneBatchPAM-nniw"]
+    assert all(record["stages"]["distances"] > 0 and record["n_distances"] > 0 for record in ours)
+
+    assert main(command) == 0
+    assert len(path.read_text().splitlines()) == len(expected)
+    assert main(["pack", "--results", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert main(["tables", "--results", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "| OneBatchPAM-nniw | " in printed
+    assert "| blobs | 3 | all | 3 | not run |" in printed  # the other seed
+    assert main(["figures", "--results", str(tmp_path)]) == 0
+    assert "<td>not run</td>" in (tmp_path / "report.html").read_text()
+
+    assert main(["run", "smoke", "--results", str(tmp_path), "--threads", "1"]) == 0
+    records = Store(tmp_path, "smoke-1-threads").read()
+    assert set(records) == set(read_config(find_config("smoke")).runs())
+    assert {record["status"] for record in records.values()} == {"ok"}
+
+
+def test_why_memory_was_not_measured_is_in_the_record(monkeypatch, tmp_path):
+    outcomes = {"measure": {"status": "ok", "seconds": 1.0}, "measure_peak": {"status": "memory", "reason": "too much"}}
+    monkeypatch.setattr("bench.measure.runner.run_limited", lambda task, *_, **__: dict(outcomes[task.__name__]))
+    run = Run("blobs", None, 3, "manhattan", "Random", 0)
+    record = run_both(run, Setting(tmp_path, "paper", 1, LIMITS))
+    assert (record["status"], record["peak_bytes"], record["peak_reason"]) == ("ok", None, "too much")
