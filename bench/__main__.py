@@ -12,6 +12,7 @@ from bench.data.download import DownloadError
 from bench.data.sets import default_folder
 from bench.measure import runner
 from bench.measure.config import ConfigError
+from bench.measure.process import TaskError
 from bench.report import report
 from bench.studies import dask as traffic
 from bench.studies import gap, orlib, scale, speed
@@ -27,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         arguments.run(arguments)
-    except (FileNotFoundError, ImportError, ConfigError, DownloadError) as error:
+    except (FileNotFoundError, ImportError, ConfigError, DownloadError, TaskError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -1,99 +1,138 @@
-"""Runs in processes of their own: a run's peak memory is its own, and it leaves nothing behind."""
+"""The one way to run a task: in a process of its own, within limits on time and memory.
+
+The limit on time holds for the part of a task that it announces as `TIMED`. The limit on memory is the kernel's
+RLIMIT_DATA on the process, which counts private allocations whether used or not: an allocation beyond it fails at once,
+so that the machine never runs short of memory and the task can say how much it wanted.
+"""
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
 from typing import Any
 
-import numpy as np
+TIMED = "timed"  # a task announces this when the part begins to which the limit on time applies
+UNTIMED = "untimed"  # a task announces this when that part ends
+PRELOADED = ["onebatchpam", "sklearn.cluster"]  # the slow imports of nearly every task
+SECONDS_TO_END = 10  # for a process that has no more tasks
 
-from onebatchpam._memory import available_bytes
-
-STATUS = Path("/proc/self/status")
-
-
-# Parameters of mallopt in glibc, and values: no mappings of their own for large blocks, no trimming, one arena.
-KEEP_MEMORY = {-4: 0, -1: -1, -8: 1}
+Announce = Callable[[str], None]
+Record = dict[str, Any]
 
 
-def run_alone(task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """Call task(*arguments) in a fresh process and return its record."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=1, mp_context=context) as executor:
-        return executor.submit(task, *arguments).result()
+@dataclass(frozen=True)
+class Limits:
+    """How much a task may take; None stands for no limit."""
+
+    seconds: float | None = None  # for the timed part
+    memory_bytes: int | None = None
+    untimed_seconds: float | None = None  # for the parts before and after the timed one, each
 
 
-@contextmanager
-def processes(names: Sequence[str]) -> Iterator[Callable[..., dict[str, Any]]]:
-    """Start a process for each name; yield call(name, task, *arguments), which runs a task in one of them."""
-    context = multiprocessing.get_context("spawn")
-    with ExitStack() as stack:
-        executors = {name: stack.enter_context(ProcessPoolExecutor(1, mp_context=context)) for name in names}
+class TaskError(Exception):
+    """A task that returned no record.
 
-        def call(name: str, task: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-            return executors[name].submit(task, *arguments).result()
-
-        yield call
-
-
-def keep_memory() -> None:
-    """Let this process keep what it frees, if its allocator is that of glibc.
-
-    The first use of a page waits for the kernel and, on a virtual machine, for the host: together more than a second
-    for what a fit fills in less. Allocations in memory that is kept have this behind them.
+    The status is "timeout", "memory", "unavailable" (a package, or a part of one, is missing) or "error".
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    for parameter, value in KEEP_MEMORY.items():
-        if mallopt is not None:
-            mallopt(parameter, value)
+
+    def __init__(self, status: str, reason: str, trace: str = "") -> None:
+        super().__init__(status, reason, trace)  # as they are, so that a failure can be pickled
+        self.status, self.reason, self.trace = status, reason, trace
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def run_alone(task: Callable[..., Record], *arguments: Any, limits: Limits | None = None) -> Record:
+    """Return the record of task(announce, *arguments), run in a new process; raise TaskError if it has none."""
+    with open_process(limits) as call:
+        return call(task, *arguments)
 
 
 @contextmanager
-def environment(variables: dict[str, str]) -> Iterator[None]:
-    """Set variables for the processes that start inside."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+def open_process(limits: Limits | None = None) -> Iterator[Callable[..., Record]]:
+    """Start a process; yield call(task, *arguments), which runs one task after the other in it."""
+    limits = limits or Limits()
+    # The process is forked from a server that has only imported packages: that saves most of a new interpreter's time.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    here, there = context.Pipe()
+    # Not a daemon, which joblib would allow one thread only.
+    process = context.Process(target=_serve, args=(there, limits.memory_bytes))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # hold Ctrl-C back until the process can be ended
+    process.start()
+    there.close()
     try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        yield partial(_call, here, process, limits)
+        here.close()  # the process reads the end of the pipe and returns
+        process.join(SECONDS_TO_END)
+    finally:  # reached at once after a failure or Ctrl-C
+        process.kill()
+        process.join()
+        here.close()
 
 
-def touch_memory(n_bytes: int) -> None:
-    """Use that much memory and free it; at most a quarter of what is available, since it may be kept."""
-    np.ones(min(n_bytes, (available_bytes() or 0) // 4), dtype=np.uint8)
+def _call(here: Connection, process: Any, limits: Limits, task: Callable[..., Record], *arguments: Any) -> Record:
+    """Send a task to the process and wait for its record, each part within its limit."""
+    part = UNTIMED
+    try:
+        here.send((task, arguments))
+        while True:
+            seconds = limits.seconds if part == TIMED else limits.untimed_seconds
+            if not here.poll(seconds):
+                what = "the call" if part == TIMED else "loading or evaluation"
+                raise TaskError("timeout", f"{what} took more than {seconds:g} s")
+            message = here.recv()
+            if isinstance(message, dict):
+                return message
+            if isinstance(message, TaskError):
+                print(message.trace, end="", file=sys.stderr)
+                raise message
+            part = message
+    except (EOFError, ConnectionError):
+        process.join()
+        raise TaskError("error", f"the process ended by {_name_exit(process.exitcode)}") from None
 
 
-def resident_bytes() -> int:
-    """Return the memory of this process now."""
-    return _status("VmRSS")
+def _name_exit(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    name = signal.Signals(-code).name
+    return f"{name}, perhaps for lack of memory" if name in ("SIGKILL", "SIGABRT") else name
 
 
-def private_bytes() -> int:
-    """Return the memory of this process now that no file stands behind."""
-    return _status("RssAnon")
+def _serve(there: Connection, memory_bytes: int | None) -> None:
+    """Run the tasks that arrive until the pipe ends; this is the main function of the new process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
+    if memory_bytes is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, hard))
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has closed the pipe, or is gone
+        while True:
+            task, arguments = there.recv()
+            there.send(_attempt(there.send, memory_bytes, task, arguments))
 
 
-def reset_peak() -> None:
-    """Let `peak_bytes` start anew."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_bytes() -> int:
-    """Return the largest memory of this process since `reset_peak`."""
-    return _status("VmHWM")
-
-
-def _status(key: str) -> int:
-    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(key))
-    return int(line.split()[1]) * 1024
+def _attempt(
+    announce: Announce, memory_bytes: int | None, task: Callable[..., Record], arguments: tuple[Any, ...]
+) -> Record | TaskError:
+    """Return the record of a task, or its failure."""
+    try:
+        return task(announce, *arguments)
+    except MemoryError as error:
+        limit = "no limit" if memory_bytes is None else f"limit {memory_bytes / 2**30:.3g} GiB"
+        return TaskError("memory", f"{str(error) or 'out of memory'} ({limit})")
+    except ImportError as error:
+        return TaskError("unavailable", str(error))
+    except Exception as error:
+        return TaskError("error", f"{type(error).__name__}: {error}", traceback.format_exc())

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +28,13 @@ from bench.data.download import DownloadError, fetch
 from bench.data.sets import add_options, is_available, load
 from bench.measure import machine
 from bench.measure.config import Config, find_config, read_config
-from bench.measure.limits import TIMED, UNTIMED, Announce, Limits, run_limited
+from bench.measure.memory import keep_memory, read_peak_bytes, read_resident_bytes, reset_peak, touch_memory
 from bench.measure.objective import objective
-from bench.measure.process import environment, keep_memory, peak_bytes, reset_peak, resident_bytes, touch_memory
+from bench.measure.process import TIMED, UNTIMED, Announce, Limits, TaskError, run_alone
 from bench.measure.records import Record, Run, Store, add_results_option, stores
 from bench.methods.contestant import CONTESTANTS, Contestant, Problem
 
+UNTIMED_SECONDS = 3600.0  # for loading, and for the objective
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -79,14 +81,14 @@ def measure_peak(announce: Announce, run: Run, setting: Setting) -> Record:
     """Do the same for the memory it takes; called in a fresh process."""
     contestant = CONTESTANTS[run.method]
     _warm_up(contestant, run, setting.threads)
-    before = resident_bytes()
+    before = read_resident_bytes()
     problem = pose(run, setting)
     reset_peak()
     announce(TIMED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         contestant.solve(problem)
-    return {"peak_bytes": peak_bytes() - before}
+    return {"peak_bytes": read_peak_bytes() - before}
 
 
 def pose(run: Run, setting: Setting) -> Problem:
@@ -99,12 +101,15 @@ def run_both(run: Run, setting: Setting) -> Record:
     """Measure time and, once for all seeds, memory."""
     if setting.in_process:
         return {"status": "ok", **measure(lambda part: None, run, setting)}
-    outcome = run_limited(measure, run, setting, limits=setting.limits)
-    if outcome["status"] == "ok" and run.seed == 0:
-        peak = run_limited(measure_peak, run, setting, limits=setting.limits)
-        outcome["peak_bytes"] = peak.get("peak_bytes")
-        if peak["status"] != "ok":
-            outcome["peak_reason"] = peak["reason"]
+    try:
+        outcome = {"status": "ok", **run_alone(measure, run, setting, limits=setting.limits)}
+    except TaskError as error:
+        return {"status": error.status, "reason": error.reason}
+    if run.seed == 0:
+        try:
+            outcome |= run_alone(measure_peak, run, setting, limits=setting.limits)
+        except TaskError as error:
+            outcome |= {"peak_bytes": None, "peak_reason": error.reason}
     return outcome
 
 
@@ -116,10 +121,12 @@ def _warm_up(contestant: Contestant, run: Run, threads: int) -> None:
         contestant.solve(Problem(small, 2, run.metric, 0, threads))
 
 
-def _touch(contestant: Contestant, problem: Problem, memory_limit: int) -> None:
+def _touch(contestant: Contestant, problem: Problem, memory_limit: int | None) -> None:
     """Use the memory that the call will need: on a virtual machine the first use would be most of its time."""
-    allowed = int(0.8 * memory_limit) - resident_bytes()
-    touch_memory(min(contestant.memory_needed(problem), max(0, allowed)))
+    needed = contestant.memory_needed(problem)
+    if memory_limit is not None:
+        needed = min(needed, int(0.8 * memory_limit) - read_resident_bytes())
+    touch_memory(needed)
 
 
 def choose_rows(X: NDArray[Any], run: Run) -> NDArray[Any]:
@@ -174,7 +181,7 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
 
     durations = Durations(known.values())
     thread_limit = dict.fromkeys(THREAD_VARIABLES, str(setting.threads))  # for libraries; ours are told how many
-    with environment(thread_limit), progress_bar(len(runs), len(runs) - len(possible)) as bar:
+    with patch.dict(os.environ, thread_limit), progress_bar(len(runs), len(runs) - len(possible)) as bar:
         for position, run in enumerate(possible):
             bar.postfix = f"{durations.left(possible[position:])} left"
             bar.set_description_str(str(run))
@@ -240,7 +247,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.as_published:
         config = config.with_as_published()
     memory = arguments.memory_limit or config.memory_limit
-    limits = Limits(arguments.time_limit or config.time_limit, int(memory * 2**30))
+    limits = Limits(arguments.time_limit or config.time_limit, int(memory * 2**30), UNTIMED_SECONDS)
     threads = arguments.threads or os.cpu_count() or 1
     setting = Setting(arguments.data, arguments.variant, threads, limits, arguments.in_process)
     store = Store(arguments.results, store_name(config, arguments.variant, arguments.threads))

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data.sets import load
-from bench.measure.process import keep_memory, peak_bytes, reset_peak, resident_bytes, run_alone, touch_memory
+from bench.measure.memory import keep_memory, read_peak_bytes, read_resident_bytes, reset_peak, touch_memory
+from bench.measure.process import Announce, run_alone
 
 SWAP_PHASE = "swap search"
 MEMORY_TO_TOUCH = 10**9  # more than a method holds that does not hold all pairs
@@ -134,7 +135,7 @@ SECTIONS = {
 }
 
 
-def measure(section: str, name: str, problem: Problem, seed: int, folder: Path) -> dict[str, Any]:
+def measure(announce: Announce, section: str, name: str, problem: Problem, seed: int, folder: Path) -> dict[str, Any]:
     """Run one method once; called in a fresh process."""
     from bench.measure.objective import objective
 
@@ -153,14 +154,14 @@ def measure(section: str, name: str, problem: Problem, seed: int, folder: Path) 
     }
 
 
-def measure_peak(section: str, name: str, problem: Problem, folder: Path) -> dict[str, Any]:
+def measure_peak(announce: Announce, section: str, name: str, problem: Problem, folder: Path) -> dict[str, Any]:
     """Do the same for the memory it takes; called in a fresh process."""
     method = warmed_up(section, name, problem)
-    before = resident_bytes()
+    before = read_resident_bytes()
     X = problem.rows(folder, bytes_if_stored=name != "kmedoids")
     reset_peak()
     method.fit(X, problem, 0)
-    return {"peak_bytes": peak_bytes() - before}
+    return {"peak_bytes": read_peak_bytes() - before}
 
 
 def warmed_up(section: str, name: str, problem: Problem) -> Method:

@@ -21,10 +21,8 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,8 +33,9 @@ from numpy.typing import NDArray
 from bench.data import sets as data
 from bench.data import synthetic
 from bench.measure import machine
+from bench.measure.memory import read_peak_bytes, read_resident_bytes, reset_peak, watch_private_peak
 from bench.measure.objective import objective
-from bench.measure.process import peak_bytes, private_bytes, reset_peak, resident_bytes, run_alone
+from bench.measure.process import Announce, run_alone
 from bench.measure.records import RESULTS, Record, Run, Store
 
 MIXTURE = "mixture16"
@@ -46,7 +45,6 @@ K = 100
 KS = (10, 30, 100, 300, 1000)
 LIMITED = ("covertype", "mnist")
 MEMORY_LIMIT = "1GB"
-SECONDS_BETWEEN_LOOKS = 0.02
 ROWS_PER_PARTIAL_FIT = 10_000  # of k-means, as many times as it takes
 
 OURS, FROM_FILE, NO_LIMIT = "OneBatchPAM", "OneBatchPAM, from a file", "OneBatchPAM, no limit given"
@@ -123,18 +121,18 @@ METHODS: dict[str, Callable[[Rows, int, int], Found]] = {
 # One run
 
 
-def measure(run: Run, file: Path, folder: Path) -> Record:
+def measure(announce: Announce, run: Run, file: Path, folder: Path) -> Record:
     """Make a run; called in a fresh process."""
     fit = METHODS[run.method]
     fit(np.random.default_rng(0).random((300, 4), dtype=np.float32), 2, 0)  # imports are no part of it
     X = rows_of(run, file, folder)
-    before = resident_bytes()
+    before = read_resident_bytes()
     reset_peak()
-    with private_peak() as private:
+    with watch_private_peak() as private:
         start = time.perf_counter()
         medoids, said = fit(X, run.k, run.seed)
         seconds = time.perf_counter() - start
-    peak = peak_bytes() - before
+    peak = read_peak_bytes() - before
     return {
         "seconds": seconds,
         "peak_bytes": peak,
@@ -167,25 +165,6 @@ def forget(file: Path) -> None:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def private_peak() -> Iterator[dict[str, int]]:
-    """Watch the private memory of this process; when it is over, "peak" is the largest beyond that before."""
-    before, over = private_bytes(), threading.Event()
-    found = {"peak": 0}
-
-    def watch() -> None:
-        while not over.wait(SECONDS_BETWEEN_LOOKS):
-            found["peak"] = max(found["peak"], private_bytes() - before)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield found
-    finally:
-        over.set()
-        watcher.join()
 
 
 # Which runs there are

@@ -21,6 +21,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data.sets import load
+from bench.measure.memory import keep_memory, read_peak_bytes, read_resident_bytes, reset_peak
 from bench.measure.objective import objective
-from bench.measure.process import keep_memory, peak_bytes, processes, reset_peak, resident_bytes, run_alone
+from bench.measure.process import Announce, open_process, run_alone
 from bench.studies import methods
 
 PACKAGES = ("onebatchpam", "onebatch", "kmedoids", "banditpam", "scikit-learn")
@@ -115,7 +117,7 @@ CONTESTANTS = {
 }
 
 
-def measure(case: Case, name: str, seed: int, folder: Path) -> dict[str, Any]:
+def measure(announce: Announce, case: Case, name: str, seed: int, folder: Path) -> dict[str, Any]:
     """Run one contestant once; called in its process."""
     contestant = CONTESTANTS[name]
     keep_memory()
@@ -133,16 +135,16 @@ def measure(case: Case, name: str, seed: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def measure_peak(case: Case, name: str, folder: Path) -> dict[str, Any]:
+def measure_peak(announce: Announce, case: Case, name: str, folder: Path) -> dict[str, Any]:
     """Do the same for the memory it takes; called in a fresh process."""
     contestant = CONTESTANTS[name]
     warm_up(contestant, case)
-    before = resident_bytes()
+    before = read_resident_bytes()
     X = contestant.data(case, folder)
     m = case.batch_size(len(X))
     reset_peak()
     contestant.fit(X, case, m, 0)
-    return {"peak_bytes": peak_bytes() - before, "needed_bytes": needed_bytes(X, m)}
+    return {"peak_bytes": read_peak_bytes() - before, "needed_bytes": needed_bytes(X, m)}
 
 
 def warm_up(contestant: Contestant, case: Case) -> None:
@@ -179,12 +181,13 @@ def run_onebatch(seeds: int, only: str, folder: Path, keep: Callable[[dict[str, 
     for case in (case for case in CASES if only in str(case)):
         names = [name for name, contestant in CONTESTANTS.items() if contestant.takes(case)]
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-        with processes(names) as call:
+        with ExitStack() as stack:
+            call = {name: stack.enter_context(open_process()) for name in names}
             for name in names:
-                call(name, measure, case, name, 0, folder)  # the first fit of a process is not counted
+                call[name](measure, case, name, 0, folder)  # the first fit of a process is not counted
             for seed in range(seeds):
                 for name in names:
-                    record = call(name, measure, case, name, seed, folder)
+                    record = call[name](measure, case, name, seed, folder)
                     runs[name].append(record)
                     keep({"section": "onebatch", "case": str(case), "method": name, "seed": seed, **record})
         peaks = {name: run_alone(measure_peak, case, name, folder) for name in names}

@@ -50,11 +50,11 @@ def count_threads(announce):
     return {"threads": effective_n_jobs(2)}
 
 
-def use_private_memory(n_bytes):
+def use_private_memory(announce, n_bytes):
     import numpy as np
-    from bench.studies.scale import private_peak
+    from bench.measure.memory import watch_private_peak
 
-    with private_peak() as found:
+    with watch_private_peak() as found:
         array = np.ones(n_bytes, np.uint8)
         time.sleep(0.2)
     assert array.all()

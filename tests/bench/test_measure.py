@@ -1,25 +1,21 @@
-"""Runs of experiments: processes, limits, records, restarts."""
+"""Experiments: which runs there are, their records, restarts."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import bench_tasks
 import numpy as np
 import pytest
 from bench.__main__ import main
 from bench.measure.config import ConfigError, find_config, read_config
-from bench.measure.limits import Limits, run_limited
-from bench.measure.process import environment
+from bench.measure.process import Limits, TaskError
 from bench.measure.records import Run, Store
 from bench.measure.runner import (
-    THREAD_VARIABLES,
     Durations,
     Setting,
     check_medoids,
@@ -32,59 +28,6 @@ from bench.measure.runner import (
 from bench.methods.contestant import AS_PUBLISHED, CONTESTANTS
 
 LIMITS = Limits(seconds=0.5, memory_bytes=2**29, untimed_seconds=30)
-
-
-def run(task, *arguments, **changes):
-    return run_limited(task, *arguments, limits=Limits(**{**vars(LIMITS), **changes}))
-
-
-def test_a_task_has_a_process_of_its_own():
-    record = run(bench_tasks.succeed, 7)
-    assert (record["status"], record["value"]) == ("ok", 7)
-    assert record["process"] != os.getpid()
-
-
-def test_the_time_limit_is_for_the_timed_part():
-    start = time.perf_counter()
-    record = run(bench_tasks.sleep, "timed")
-    assert record == {"status": "timeout", "reason": "the call took more than 0.5 s"}
-    assert time.perf_counter() - start < 30
-    assert run(bench_tasks.sleep_untimed_first)["status"] == "ok"
-
-
-def test_the_memory_limit():
-    assert run(bench_tasks.allocate, 2**27)["status"] == "ok"
-    record = run(bench_tasks.allocate, 2**30)
-    assert record["status"] == "memory"
-    assert "(limit 0.5 GiB)" in record["reason"]
-
-
-def test_a_failure_is_a_record(capfd):
-    assert run(bench_tasks.fail) == {"status": "error", "reason": "KeyError: 'nothing here'"}
-    assert "bench_tasks.py" in capfd.readouterr().err  # the traceback
-
-
-def test_a_death_is_a_record():
-    assert run(bench_tasks.die) == {
-        "status": "error",
-        "reason": "the process ended by SIGABRT, perhaps for lack of memory",
-    }
-
-
-def test_a_missing_package_is_a_record():
-    assert run(bench_tasks.lack_package) == {"status": "unavailable", "reason": "No module named 'no_such_package'"}
-
-
-def test_a_task_may_use_threads():
-    assert run(bench_tasks.count_threads)["threads"] == 2  # joblib gives a daemon only one
-
-
-def test_an_interrupt_is_for_the_parent():
-    before = signal.getsignal(signal.SIGINT)
-    assert run(bench_tasks.tell_interrupt_handler)["handler"] == signal.SIG_IGN
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 A_RUN = Run("blobs", None, 3, "manhattan", "Random", 0)
 
 
@@ -143,15 +86,6 @@ def test_rows_are_drawn_by_the_seed():
 def test_bad_medoids_are_refused(medoids):
     with pytest.raises(ValueError, match="expected 3 row indices below 5"):
         check_medoids(medoids, 3, 5)
-
-
-def test_threads_are_limited_in_processes_only(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    with environment(dict.fromkeys(THREAD_VARIABLES, "2")):
-        assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "2"
-    assert os.environ["OMP_NUM_THREADS"] == "7"
-    assert "MKL_NUM_THREADS" not in os.environ
 
 
 CONFIG = """
@@ -296,8 +230,11 @@ def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
 
 
 def test_why_memory_was_not_measured_is_in_the_record(monkeypatch, tmp_path):
-    outcomes = {"measure": {"status": "ok", "seconds": 1.0}, "measure_peak": {"status": "memory", "reason": "too much"}}
-    monkeypatch.setattr("bench.measure.runner.run_limited", lambda task, *_, **__: dict(outcomes[task.__name__]))
-    run = Run("blobs", None, 3, "manhattan", "Random", 0)
-    record = run_both(run, Setting(tmp_path, "paper", 1, LIMITS))
+    def run_alone(task, *_, **__):
+        if task.__name__ == "measure_peak":
+            raise TaskError("memory", "too much")
+        return {"seconds": 1.0}
+
+    monkeypatch.setattr("bench.measure.runner.run_alone", run_alone)
+    record = run_both(A_RUN, Setting(tmp_path, "paper", 1, LIMITS))
     assert (record["status"], record["peak_bytes"], record["peak_reason"]) == ("ok", None, "too much")

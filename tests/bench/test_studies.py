@@ -7,7 +7,6 @@ import pytest
 from bench.__main__ import main
 from bench.data.sets import default_folder, load
 from bench.measure.objective import objective
-from bench.measure.process import run_alone
 from bench.studies import methods, orlib
 from bench.studies.speed import table
 
@@ -34,12 +33,6 @@ def test_table_compares_medians_with_the_authors_package():
     lines = table({"onebatch": [run(s, 100.0) for s in (1, 10, 900)], "ours": [run(2, 99.0)]}, peaks).splitlines()
     assert lines[2].startswith("| onebatch | 10.000 | 1.0 | 100 (+0.00%) | 2 MB | 2.00 |")
     assert lines[3] == "| ours | 2.000 | 5.0 | 99 (-1.00%) | 2 MB | 2.00 | distances 1.000 |"
-
-
-def test_a_run_has_a_process_of_its_own():
-    import os
-
-    assert run_alone(os.getpid) != os.getpid()
 
 
 def test_a_missing_peer_is_named(capsys, monkeypatch):
@@ -77,11 +70,11 @@ def test_every_method_of_a_section_runs(section, tmp_path, monkeypatch):
     pytest.importorskip("banditpam")
     problem = methods.Problem("blobs", "manhattan", 3)
     for method in methods.SECTIONS[section][1]:
-        record = methods.measure(section, method.name, problem, 0, tmp_path)
+        record = methods.measure(print, section, method.name, problem, 0, tmp_path)
         assert record["n_distances"] > 0
         assert record["objective"] > 0
         # In this process, which may give memory back meanwhile, the difference can even be negative.
-        assert isinstance(methods.measure_peak(section, method.name, problem, tmp_path)["peak_bytes"], int)
+        assert isinstance(methods.measure_peak(print, section, method.name, problem, tmp_path)["peak_bytes"], int)
 
 
 class TestGraphs:
