@@ -15,7 +15,7 @@ else:
 
 from bench.data.sets import check_name
 from bench.measure.records import Run
-from bench.methods.contestant import AS_PUBLISHED, check_method
+from bench.methods.table import AS_PUBLISHED, check_method
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 

@@ -68,18 +68,31 @@ def open_process(limits: Limits | None = None) -> Iterator[Callable[..., Record]
     here, there = context.Pipe()
     # Not a daemon, which joblib would allow one thread only.
     process = context.Process(target=_serve, args=(there, limits.memory_bytes))
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # hold Ctrl-C back until the process can be ended
-    process.start()
-    there.close()
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        with _hold_interrupts():
+            process.start()
+            there.close()
         yield partial(_call, here, process, limits)
         here.close()  # the process reads the end of the pipe and returns
         process.join(SECONDS_TO_END)
     finally:  # reached at once after a failure or Ctrl-C
-        process.kill()
-        process.join()
+        if process.pid is not None:
+            process.kill()
+            process.join()
         here.close()
+
+
+@contextmanager
+def _hold_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait until the end; a signal mask would not do, because other threads would catch the signal."""
+    held: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _call(here: Connection, process: Any, limits: Limits, task: Callable[..., Record], *arguments: Any) -> Record:

@@ -66,17 +66,7 @@ class Store:
         self.config.write_text(text)
 
     def append(self, record: Record) -> None:
-        """Add a line in one write, so that whoever stops us leaves whole lines."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(record, allow_nan=False).encode() + b"\n"
-        if self.plain.exists() and not _ends_with_newline(self.plain):
-            line = b"\n" + line  # the machine went down in the middle of a line: it is no record
-        file = os.open(self.plain, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(file, line)
-            os.fsync(file)
-        finally:
-            os.close(file)
+        append_line(self.plain, record)
 
     def read(self) -> dict[Run, Record]:
         """Return the last record of each run."""
@@ -97,6 +87,19 @@ class Store:
         self.plain.unlink(missing_ok=True)
 
 
+def append_line(path: Path, record: Record) -> None:
+    """Add a record to a file in a single write, so that a process that is stopped leaves whole lines."""
+    line = json.dumps(record, allow_nan=False).encode() + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b", buffering=0) as file:
+        if file.tell() > 0:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":  # the machine went down in the middle of a line, which is not a record
+                line = b"\n" + line
+        file.write(line)
+        os.fsync(file.fileno())
+
+
 def add_results_option(parser: argparse.ArgumentParser) -> None:
     """Let a command be told where records are."""
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the records (%(default)s)")
@@ -114,11 +117,3 @@ def _parse(content: bytes) -> Iterator[Record]:
             yield json.loads(line)
         except ValueError:
             continue  # half a line
-
-
-def _ends_with_newline(path: Path) -> bool:
-    with path.open("rb") as file:
-        if file.seek(0, os.SEEK_END) == 0:
-            return True
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"

@@ -1,9 +1,9 @@
-"""`python -m bench run`: an experiment, each run in a process of its own, one record per run.
+"""`python -m bench run`: the runs of an experiment, each in a process of its own, with one record per run.
 
-Time covers the call that chooses the medoids (for our estimators the whole `fit`), with packages imported and data
-loaded before, and on memory that the process has used before. The objective is computed here, in float64 over all rows,
-from the medoids that were returned. Memory is measured in another process, for the first seed: the peak during the
-call, data included, beyond that of the process before the data were loaded.
+Time covers the call that chooses the medoids (for our estimators the whole `fit`): packages are imported, data loaded
+and memory touched before. The objective is computed here, in float64 over all rows, from the medoids that were
+returned. Memory is measured in another process, for the first seed: the peak during the call, data included, beyond
+that of the process before the data were loaded.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import argparse
 import os
 import statistics
 import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -26,21 +26,22 @@ from tqdm.auto import tqdm
 
 from bench.data.download import DownloadError, fetch
 from bench.data.sets import add_options, is_available, load
-from bench.measure import machine
+from bench.measure.call import Trial, measure_peak, time_call
 from bench.measure.config import Config, find_config, read_config
-from bench.measure.memory import keep_memory, read_peak_bytes, read_resident_bytes, reset_peak, touch_memory
-from bench.measure.objective import objective
-from bench.measure.process import TIMED, UNTIMED, Announce, Limits, TaskError, run_alone
+from bench.measure.machine import count_processors, describe_machine
+from bench.measure.memory import keep_memory
+from bench.measure.objective import check_medoids, compute_objective
+from bench.measure.process import Announce, Limits, TaskError, run_alone
 from bench.measure.records import Record, Run, Store, add_results_option, stores
-from bench.methods.contestant import CONTESTANTS, Contestant, Problem
+from bench.methods.table import CONTESTANTS
 
-UNTIMED_SECONDS = 3600.0  # for loading, and for the objective
+UNTIMED_SECONDS = 3600.0  # the limit for loading the data, and for computing the objective
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What all runs of an experiment have in common."""
+    """The circumstances that all runs of an experiment share."""
 
     data: Path
     variant: str
@@ -48,89 +49,13 @@ class Setting:
     limits: Limits
     in_process: bool = False
 
-
-def measure(announce: Announce, run: Run, setting: Setting) -> Record:
-    """Let one contestant solve one problem; called in a fresh process."""
-    contestant = CONTESTANTS[run.method]
-    keep_memory()
-    _warm_up(contestant, run, setting.threads)
-    problem = pose(run, setting)
-    _touch(contestant, problem, setting.limits.memory_bytes)
-    announce(TIMED)
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("default")
-        start = time.perf_counter()
-        answer = contestant.solve(problem)
-        seconds = time.perf_counter() - start
-    announce(UNTIMED)
-    medoids = check_medoids(answer.medoids, run.k, len(problem.X))
-    return {
-        "seconds": seconds,
-        "stages": answer.stages,
-        "n_distances": answer.n_distances,
-        "objective": objective(problem.X, medoids, run.metric),
-        "n_rows": len(problem.X),
-        "n_features": problem.X.shape[1],
-        "n_distinct": len(np.unique(medoids)),
-        "medoids": medoids.tolist(),
-        "warnings": list(dict.fromkeys(str(warning.message) for warning in warned)),
-    }
+    def prepare(self, run: Run) -> Trial:
+        return Trial(CONTESTANTS[run.method], run, partial(load_rows, run, self.data, self.variant), self.threads)
 
 
-def measure_peak(announce: Announce, run: Run, setting: Setting) -> Record:
-    """Do the same for the memory it takes; called in a fresh process."""
-    contestant = CONTESTANTS[run.method]
-    _warm_up(contestant, run, setting.threads)
-    before = read_resident_bytes()
-    problem = pose(run, setting)
-    reset_peak()
-    announce(TIMED)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        contestant.solve(problem)
-    return {"peak_bytes": read_peak_bytes() - before}
-
-
-def pose(run: Run, setting: Setting) -> Problem:
-    """Load the data."""
-    X = choose_rows(load(run.dataset, setting.data, variant=setting.variant), run)
-    return Problem(X, run.k, run.metric, run.seed, setting.threads)
-
-
-def run_both(run: Run, setting: Setting) -> Record:
-    """Measure time and, once for all seeds, memory."""
-    if setting.in_process:
-        return {"status": "ok", **measure(lambda part: None, run, setting)}
-    try:
-        outcome = {"status": "ok", **run_alone(measure, run, setting, limits=setting.limits)}
-    except TaskError as error:
-        return {"status": error.status, "reason": error.reason}
-    if run.seed == 0:
-        try:
-            outcome |= run_alone(measure_peak, run, setting, limits=setting.limits)
-        except TaskError as error:
-            outcome |= {"peak_bytes": None, "peak_reason": error.reason}
-    return outcome
-
-
-def _warm_up(contestant: Contestant, run: Run, threads: int) -> None:
-    """Solve something tiny: imports are no part of the measured call."""
-    small = np.random.default_rng(0).random((60, 4), dtype=np.float32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        contestant.solve(Problem(small, 2, run.metric, 0, threads))
-
-
-def _touch(contestant: Contestant, problem: Problem, memory_limit: int | None) -> None:
-    """Use the memory that the call will need: on a virtual machine the first use would be most of its time."""
-    needed = contestant.memory_needed(problem)
-    if memory_limit is not None:
-        needed = min(needed, int(0.8 * memory_limit) - read_resident_bytes())
-    touch_memory(needed)
-
-
-def choose_rows(X: NDArray[Any], run: Run) -> NDArray[Any]:
-    """Return all rows, or as many as the run says, drawn by its seed."""
+def load_rows(run: Run, folder: Path, variant: str) -> NDArray[Any]:
+    """Return the rows of a run: all of the data set, or as many as the run says, drawn by its seed."""
+    X = load(run.dataset, folder, variant=variant)
     if run.n is None:
         return X
     if run.n > len(X):
@@ -138,16 +63,46 @@ def choose_rows(X: NDArray[Any], run: Run) -> NDArray[Any]:
     return X[np.random.RandomState(run.seed).permutation(len(X))[: run.n]]
 
 
-def check_medoids(medoids: Any, k: int, n: int) -> NDArray[np.int64]:
-    """Raise unless these are k rows."""
-    medoids = np.asarray(medoids, dtype=np.int64)
-    if medoids.shape != (k,) or medoids.min() < 0 or medoids.max() >= n:
-        raise ValueError(f"the method returned {medoids!r}: expected {k} row indices below {n}")
-    return medoids
+def measure(announce: Announce, trial: Trial, memory_limit: int | None) -> Record:
+    """Time a call and judge its medoids."""
+    keep_memory()
+    trial.warm_up()
+    problem = trial.pose()
+    trial.touch_memory(problem, memory_limit)
+    call = time_call(announce, trial, problem)
+    medoids = check_medoids(call.answer.medoids, problem.k, problem.n)
+    return {
+        "seconds": call.seconds,
+        "stages": call.answer.stages,
+        "n_distances": call.answer.n_distances,
+        "objective": compute_objective(problem.X, medoids, problem.metric),
+        "n_rows": problem.n,
+        "n_features": problem.X.shape[1],
+        "n_distinct": len(np.unique(medoids)),
+        "medoids": medoids.tolist(),
+        "warnings": call.warnings,
+    }
 
 
-def fetch_data(names: Sequence[str], setting: Setting) -> dict[str, str]:
-    """Download what is not at hand; return for each data set that cannot be had the reason."""
+def make_run(run: Run, setting: Setting) -> Record:
+    """Return what a run yields: time and objective and, for the first seed only, memory; or why there is no result."""
+    trial, limits = setting.prepare(run), setting.limits
+    if setting.in_process:
+        return {"status": "ok", **measure(lambda part: None, trial, limits.memory_bytes)}
+    try:
+        outcome = {"status": "ok", **run_alone(measure, trial, limits.memory_bytes, limits=limits)}
+    except TaskError as error:
+        return {"status": error.status, "reason": error.reason}
+    if run.seed == 0:
+        try:
+            outcome["peak_bytes"] = run_alone(measure_peak, trial, limits=limits)["peak_bytes"]
+        except TaskError as error:
+            outcome |= {"peak_bytes": None, "peak_reason": error.reason}
+    return outcome
+
+
+def fetch_data(names: Iterable[str], setting: Setting) -> dict[str, str]:
+    """Download the data sets that are not at hand; return the reason for each that cannot be had."""
     faults: dict[str, str] = {}
     for name in names:
         if is_available(name, setting.data, setting.variant):
@@ -162,31 +117,31 @@ def fetch_data(names: Sequence[str], setting: Setting) -> dict[str, str]:
 
 
 def execute(config: Config, setting: Setting, store: Store, *, again: str = "never", only: str = "") -> int:
-    """Make the runs that have no record yet; return how many were made.
+    """Make the runs that have no record yet; return how many were due.
 
-    `again` says which are repeated: "never", "failed", or "all".
+    `again` says which runs are repeated: "never", "failed", or "all".
     """
     known = store.read()
     runs = [run for run in config.runs() if only in str(run)]
     due = [run for run in runs if is_due(known.get(run), again)]
-    faults = fetch_data(list(dict.fromkeys(run.dataset for run in due)), setting)
-    common = {"variant": setting.variant, "threads": setting.threads, "machine": machine.describe()}
+    faults = fetch_data(dict.fromkeys(run.dataset for run in due), setting)
+    common = {"variant": setting.variant, "threads": setting.threads, "machine": describe_machine()}
     possible = []
     for run in due:
-        reason = CONTESTANTS[run.method].why_unavailable() or faults.get(run.dataset)
+        reason = CONTESTANTS[run.method].explain_absence() or faults.get(run.dataset)
         if reason is None:
             possible.append(run)
         else:
             store.append({**run.as_dict(), "status": "unavailable", "reason": reason, "elapsed": 0.0, **common})
 
     durations = Durations(known.values())
-    thread_limit = dict.fromkeys(THREAD_VARIABLES, str(setting.threads))  # for libraries; ours are told how many
-    with patch.dict(os.environ, thread_limit), progress_bar(len(runs), len(runs) - len(possible)) as bar:
+    thread_limit = dict.fromkeys(THREAD_VARIABLES, str(setting.threads))  # for libraries that are not told otherwise
+    with patch.dict(os.environ, thread_limit), open_bar(len(runs), len(runs) - len(possible)) as bar:
         for position, run in enumerate(possible):
-            bar.postfix = f"{durations.left(possible[position:])} left"
+            bar.postfix = f"{durations.estimate(possible[position:])} left"
             bar.set_description_str(str(run))
             started = time.perf_counter()
-            outcome = run_both(run, setting)
+            outcome = make_run(run, setting)
             elapsed = time.perf_counter() - started
             finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
             record = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": finished, **common}
@@ -196,51 +151,48 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
     return len(due)
 
 
-def progress_bar(total: int, done: int) -> tqdm:
-    """Return a bar that leaves the time left to us: tqdm takes all runs for alike."""
-    layout = "{n_fmt}/{total_fmt} |{bar:20}| {elapsed}{postfix}: {desc}"
-    return tqdm(total=total, initial=done, bar_format=layout)
-
-
 def is_due(record: Record | None, again: str) -> bool:
     """Say whether a run is to be made, given its record."""
     return record is None or again == "all" or (again == "failed" and record["status"] != "ok")
 
 
-class Durations:
-    """How long runs take, by what is known of the same run with other seeds."""
+def open_bar(total: int, done: int) -> tqdm:
+    """Return a progress bar without tqdm's estimate of the time left, which takes all runs for equally long."""
+    return tqdm(total=total, initial=done, bar_format="{n_fmt}/{total_fmt} |{bar:20}| {elapsed}{postfix}: {desc}")
 
-    def __init__(self, records: Any) -> None:
+
+class Durations:
+    """How long runs take, learned from the same runs with other seeds."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
         self._known: dict[tuple[Any, ...], list[float]] = {}
         for record in records:
             self.add(record)
 
     def add(self, record: Record) -> None:
-        if record["status"] == "unavailable":
-            return
-        self._known.setdefault(self._kind(Run.of(record)), []).append(record["elapsed"])
+        if record["status"] != "unavailable":
+            self._known.setdefault(self._kind(Run.of(record)), []).append(record["elapsed"])
 
-    def left(self, runs: Sequence[Run]) -> str:
-        """Return the time that these runs will take, as text; of an unknown kind of run the mean of all kinds."""
+    def estimate(self, runs: Sequence[Run]) -> str:
+        """Return the time that these runs will take, as text; a run of an unknown kind counts as the mean kind."""
         if not self._known:
             return "unknown time"
         means = {kind: statistics.mean(seconds) for kind, seconds in self._known.items()}
         typical = statistics.mean(means.values())
-        seconds = sum(means.get(self._kind(run), typical) for run in runs)
-        return str(timedelta(seconds=round(seconds)))
+        return str(timedelta(seconds=round(sum(means.get(self._kind(run), typical) for run in runs))))
 
     @staticmethod
     def _kind(run: Run) -> tuple[Any, ...]:
         return (run.dataset, run.n, run.k, run.method)
 
 
-def store_name(config: Config, variant: str, threads: int | None) -> str:
-    """Return the name of the records: experiments in other settings have records of their own."""
+def name_store(config: Config, variant: str, threads: int | None) -> str:
+    """Return the name of the records: an experiment in another setting has records of its own."""
     parts = [config.name, variant if variant != "paper" else None, None if threads is None else f"{threads}-threads"]
     return "-".join(part for part in parts if part is not None)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run_experiment(arguments: argparse.Namespace) -> None:
     """Run an experiment, or go on with it."""
     path = find_config(arguments.experiment)
     config = read_config(path)
@@ -248,9 +200,9 @@ def run(arguments: argparse.Namespace) -> None:
         config = config.with_as_published()
     memory = arguments.memory_limit or config.memory_limit
     limits = Limits(arguments.time_limit or config.time_limit, int(memory * 2**30), UNTIMED_SECONDS)
-    threads = arguments.threads or os.cpu_count() or 1
+    threads = arguments.threads or count_processors()
     setting = Setting(arguments.data, arguments.variant, threads, limits, arguments.in_process)
-    store = Store(arguments.results, store_name(config, arguments.variant, arguments.threads))
+    store = Store(arguments.results, name_store(config, arguments.variant, arguments.threads))
     store.keep_config(path.read_text())
     again = "all" if arguments.again else "failed" if arguments.retry else "never"
     n_made = execute(config, setting, store, again=again, only=arguments.only)
@@ -259,8 +211,8 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{n_made} runs made; {store.plain} has {len(records)} runs, {failed} of them without a result")
 
 
-def pack(arguments: argparse.Namespace) -> None:
-    """Compress records."""
+def pack_records(arguments: argparse.Namespace) -> None:
+    """Compress all records of a folder."""
     for store in stores(arguments.results):
         store.pack()
         print(store.packed)
@@ -282,7 +234,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--memory-limit", type=float, metavar="GIB", help="for a process, instead of the experiment's")
     add_options(parser)
     add_results_option(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_experiment)
     parser = commands.add_parser("pack", help="compress records")
     add_results_option(parser)
-    parser.set_defaults(run=pack)
+    parser.set_defaults(run=pack_records)

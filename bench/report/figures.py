@@ -15,7 +15,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.patches import Patch
 
-from bench.methods.contestant import CONTESTANTS
+from bench.methods.table import CONTESTANTS
 from bench.report.scores import Cell, Scores, Spread
 from bench.report.tables import number
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bench.measure.machine import summarise_machine
 from bench.report.figures import Picture
 from bench.report.scores import Scores
 from bench.report.tables import Table
@@ -90,20 +90,7 @@ def _picture(picture: Picture) -> str:
 
 
 def _machines(scores: Scores) -> str:
-    """Say what the runs were made with, once for each kind of machine and version."""
-    kinds = dict.fromkeys(
-        json.dumps({**record["machine"], "threads": record["threads"]}, sort_keys=True)
-        for record in scores.records.values()
-    )
-    lines = "".join(f"<li>{html.escape(_machine(json.loads(kind)))}</li>" for kind in kinds)
+    """Say what the runs were made with, once for each machine, set of versions and number of threads."""
+    kinds = dict.fromkeys(summarise_machine(each["machine"], each["threads"]) for each in scores.records.values())
+    lines = "".join(f"<li>{html.escape(kind)}</li>" for kind in kinds)
     return f"<p>Metric {html.escape(scores.config.metric)}; measured with:</p>\n<ul>{lines}</ul>\n"
-
-
-def _machine(kind: dict[str, object]) -> str:
-    versions = kind["versions"]
-    assert isinstance(versions, dict)
-    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return (
-        f"{kind['cpu']}, {kind['processors']} processors, {kind['threads']} threads, SIMD level {kind['simd']}, "
-        f"Python {kind['python']}, {packages}, commit {kind['commit']}"
-    )

@@ -13,7 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from bench.methods.contestant import CONTESTANTS
+from bench.methods.table import CONTESTANTS
 from bench.report.scores import Spread
 
 KS = (10, 50, 100)  # what the paper's figures are averages over

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from bench.measure.config import Config, ConfigError
 from bench.measure.records import Record, Run, Store
-from bench.methods.contestant import AS_PUBLISHED, CONTESTANTS
+from bench.methods.table import AS_PUBLISHED, CONTESTANTS
 
 ASSIGNMENT = "assignment"  # the stage of our estimators that labels all rows
 

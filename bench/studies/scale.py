@@ -10,10 +10,9 @@ says otherwise:
 - peers: what a user might take instead, on all rows.
 
 Every run has a process of its own, in which something tiny was fitted before. Time covers the call to `fit`. Memory is
-the largest during the call beyond that before it, when X was there or open: of all pages, among which are those of a
-mapped file that the system can drop at any time, and of private ones, looked at fifty times a second. Objectives are
-computed here, in float64, from the medoids that were returned. A run whose record is there is not made again
-unless `--again` is given.
+the largest growth during the call, with X in memory or open before: that of all pages, of which the system can drop the
+pages of a mapped file at any time, and that of private pages. Objectives are computed here, in float64, from the
+medoids that were returned. A run that has a record is made again only if `--again` is given.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,13 +27,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.data import sets as data
-from bench.data import synthetic
-from bench.measure import machine
+from bench.data.sets import DATASETS, cache_folder, load
+from bench.data.synthetic import mixture_pieces
+from bench.measure.call import Trial, time_call
+from bench.measure.machine import count_processors, describe_machine
 from bench.measure.memory import read_peak_bytes, read_resident_bytes, reset_peak, watch_private_peak
-from bench.measure.objective import objective
+from bench.measure.objective import compute_objective
 from bench.measure.process import Announce, run_alone
 from bench.measure.records import RESULTS, Record, Run, Store
+from bench.methods.contestant import Contestant, Problem
+from bench.methods.ours import solve_by
+from bench.methods.peers import solve_k_means_in_one_pass
+from onebatchpam import batch_size
 
 MIXTURE = "mixture16"
 N_FEATURES = 16
@@ -44,121 +46,79 @@ METRIC = "manhattan"
 K = 100
 KS = (10, 30, 100, 300, 1000)
 LIMITED = ("covertype", "mnist")
-MEMORY_LIMIT = "1GB"
-ROWS_PER_PARTIAL_FIT = 10_000  # of k-means, as many times as it takes
+PARTS = ("rows", "n", "k", "limit", "peers")
 
 OURS, FROM_FILE, NO_LIMIT = "OneBatchPAM", "OneBatchPAM, from a file", "OneBatchPAM, no limit given"
 WHOLE, TENTH = "OneBatchPAM, whole block", "OneBatchPAM, a tenth of the block"
 PEERS = ("FasterCLARA", "MiniBatchKMeans, snapped")
 
-Rows = NDArray[Any]
-Found = tuple[NDArray[np.int64], Record]  # the medoids, and what else there is to say
 
-
-def fit_ours(X: Rows, k: int, seed: int, memory_limit: int | str | None = MEMORY_LIMIT) -> Found:
-    from onebatchpam import OneBatchPAM
-
-    model = OneBatchPAM(k, metric=METRIC, memory_limit=memory_limit, n_jobs=-1, random_state=seed).fit(X)
-    said = {
-        "stages": model.fit_seconds_,
-        "block_storage": model.block_storage_,
-        "m": len(model.batch_indices_),
-        "n_distances": int(model.n_distances_),
-        "n_iter": model.n_iter_,
-        "n_swaps": model.n_swaps_,
-    }
-    return model.medoid_indices_, said
-
-
-def fit_whole(X: Rows, k: int, seed: int) -> Found:
-    return fit_ours(X, k, seed, memory_limit=20 * block_bytes(len(X), k))
-
-
-def fit_tenth(X: Rows, k: int, seed: int) -> Found:
-    return fit_ours(X, k, seed, memory_limit=block_bytes(len(X), k) // 10)
-
-
-def block_bytes(n: int, k: int) -> int:
+def count_block_bytes(problem: Problem) -> int:
     """Return the bytes of a block of the automatic batch size."""
-    from onebatchpam import batch_size
-
-    return 4 * n * batch_size(n, k)
+    return 4 * problem.n * batch_size(problem.n, problem.k)
 
 
-def fit_clara(X: Rows, k: int, seed: int) -> Found:
-    from onebatchpam import FasterCLARA
-
-    model = FasterCLARA(k, metric=METRIC, n_jobs=-1, random_state=seed).fit(X)
-    return model.medoid_indices_, {"stages": model.fit_seconds_, "n_distances": int(model.n_distances_)}
+def allow_whole_block(problem: Problem) -> int:
+    return 20 * count_block_bytes(problem)
 
 
-def fit_k_means(X: Rows, k: int, seed: int) -> Found:
-    """Show all rows once to k-means of scikit-learn, which is Euclidean, and take the rows nearest to its centres.
-
-    Its `fit` draws each batch by weights, in time proportional to the number of all rows: for ten million it does not
-    end within minutes.
-    """
-    from sklearn.cluster import MiniBatchKMeans
-    from sklearn.metrics import pairwise_distances_argmin
-
-    model = MiniBatchKMeans(k, random_state=seed)
-    for start in range(0, len(X), ROWS_PER_PARTIAL_FIT):
-        model.partial_fit(X[start : start + ROWS_PER_PARTIAL_FIT])
-    return pairwise_distances_argmin(model.cluster_centers_, X).astype(np.int64), {}
+def allow_tenth_of_block(problem: Problem) -> int:
+    return count_block_bytes(problem) // 10
 
 
-METHODS: dict[str, Callable[[Rows, int, int], Found]] = {
-    OURS: fit_ours,
-    FROM_FILE: fit_ours,
-    NO_LIMIT: partial(fit_ours, memory_limit=None),
-    WHOLE: fit_whole,
-    TENTH: fit_tenth,
-    PEERS[0]: fit_clara,
-    PEERS[1]: fit_k_means,
+METHODS = {
+    contestant.name: contestant
+    for contestant in (
+        Contestant(OURS, solve_by("OneBatchPAM", memory_limit="1GB"), "ours"),
+        Contestant(FROM_FILE, solve_by("OneBatchPAM", memory_limit="1GB"), "ours"),
+        Contestant(NO_LIMIT, solve_by("OneBatchPAM", memory_limit=None), "ours"),
+        Contestant(WHOLE, solve_by("OneBatchPAM", memory_limit=allow_whole_block), "ours"),
+        Contestant(TENTH, solve_by("OneBatchPAM", memory_limit=allow_tenth_of_block), "ours"),
+        Contestant(PEERS[0], solve_by("FasterCLARA"), "ours"),
+        Contestant(PEERS[1], solve_k_means_in_one_pass, "peer", "sklearn"),
+    )
 }
 
 
-# One run
+# A run
 
 
-def measure(announce: Announce, run: Run, file: Path, folder: Path) -> Record:
-    """Make a run; called in a fresh process."""
-    fit = METHODS[run.method]
-    fit(np.random.default_rng(0).random((300, 4), dtype=np.float32), 2, 0)  # imports are no part of it
-    X = rows_of(run, file, folder)
+def measure(announce: Announce, trial: Trial) -> Record:
+    """Measure time and memory of the same call, and judge its medoids."""
+    trial.warm_up()
+    problem = trial.pose()
     before = read_resident_bytes()
     reset_peak()
     with watch_private_peak() as private:
-        start = time.perf_counter()
-        medoids, said = fit(X, run.k, run.seed)
-        seconds = time.perf_counter() - start
+        call = time_call(announce, trial, problem)
     peak = read_peak_bytes() - before
+    medoids = call.answer.medoids
     return {
-        "seconds": seconds,
+        "seconds": call.seconds,
         "peak_bytes": peak,
         "private_bytes": private["peak"],
-        "X_bytes": X.nbytes,
-        "block_bytes": block_bytes(len(X), run.k),
-        "objective": objective(X, medoids, run.metric),
+        "X_bytes": problem.X.nbytes,
+        "block_bytes": count_block_bytes(problem),
+        "objective": compute_objective(problem.X, medoids, problem.metric),
         "medoids": sorted(medoids.tolist()),
-        **said,
+        "stages": call.answer.stages,
+        "n_distances": call.answer.n_distances,
+        **call.answer.facts,
     }
 
 
-def rows_of(run: Run, file: Path, folder: Path) -> Rows:
-    """Return the rows of a run, in memory or mapped."""
+def load_rows(run: Run, file: Path, folder: Path) -> NDArray[Any]:
+    """Return the rows of a run, in memory or mapped; the mixture is in `file`, data sets are in `folder`."""
     if run.dataset != MIXTURE:
-        return data.load(run.dataset, folder, "uint8" if run.dataset == "mnist" else "float32")
+        return load(run.dataset, folder, "uint8" if DATASETS[run.dataset].images else "float32")
     if run.method == FROM_FILE:
-        forget(file)
+        drop_from_cache(file)
         return np.load(file, mmap_mode="r")[: run.n]
-    X = np.empty((run.n or 0, N_FEATURES), np.float32)
-    X[:] = np.load(file, mmap_mode="r")[: run.n]
-    return X
+    return np.array(np.load(file, mmap_mode="r")[: run.n])
 
 
-def forget(file: Path) -> None:
-    """Let the system drop what it has cached of a file."""
+def drop_from_cache(file: Path) -> None:
+    """Let the system forget the pages of a file that it has cached."""
     descriptor = os.open(file, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -167,19 +127,33 @@ def forget(file: Path) -> None:
         os.close(descriptor)
 
 
-# Which runs there are
+def make_mixture_file(rows: int) -> Path:
+    """Return a file with that many rows of the mixture; it is made if it is not in the cache."""
+    path = cache_folder() / f"{MIXTURE}-{rows}.npy"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".draft")
+        file = np.lib.format.open_memmap(draft, "w+", np.float32, (rows, N_FEATURES))
+        for start, piece in mixture_pieces(rows, N_FEATURES):
+            file[start : start + len(piece)] = piece
+        file.flush()
+        draft.replace(path)
+    return path
 
 
-def runs_of(part: str, rows: int, seeds: int) -> list[Run]:
+# All runs
+
+
+def list_runs(part: str, rows: int, seeds: int) -> list[Run]:
     """Return the runs of a part."""
     if part == "rows":
-        return [mixture(rows, K, method) for method in (OURS, FROM_FILE, NO_LIMIT)]
-    if part == "n":
-        return [mixture(n, K, OURS) for n in sizes(rows)]
+        return [name_mixture_run(rows, K, method) for method in (OURS, FROM_FILE, NO_LIMIT)]
+    if part == "n":  # each about three times the last, from a thousandth of all rows
+        return [name_mixture_run(round(rows * 10 ** (step / 2 - 3)), K, OURS) for step in range(7)]
     if part == "k":
-        return [mixture(rows // 10, k, OURS) for k in KS if k <= rows // 100]
+        return [name_mixture_run(rows // 10, k, OURS) for k in KS if k <= rows // 100]
     if part == "peers":
-        return [mixture(rows, K, method) for method in (OURS, *PEERS)]
+        return [name_mixture_run(rows, K, method) for method in (OURS, *PEERS)]
     return [
         Run(dataset, None, K, METRIC, method, seed)
         for dataset in LIMITED
@@ -188,128 +162,93 @@ def runs_of(part: str, rows: int, seeds: int) -> list[Run]:
     ]
 
 
-PARTS = ("rows", "n", "k", "limit", "peers")
-
-
-def mixture(n: int, k: int, method: str) -> Run:
+def name_mixture_run(n: int, k: int, method: str) -> Run:
     return Run(MIXTURE, n, k, METRIC, method, 0)
 
 
-def sizes(rows: int) -> list[int]:
-    """Return numbers of rows, each about three times the last, from a thousandth of all."""
-    return [round(rows * 10 ** (step / 2 - 3)) for step in range(7)]
-
-
-def mixture_file(rows: int) -> Path:
-    """Return a file with that many rows of the mixture, which is made if there is none."""
-    path = data.cache_folder() / f"{MIXTURE}-{rows}.npy"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".draft")
-        file = np.lib.format.open_memmap(draft, "w+", np.float32, (rows, N_FEATURES))
-        for start, piece in synthetic.mixture_pieces(rows, N_FEATURES):
-            file[start : start + len(piece)] = piece
-        file.flush()
-        draft.replace(path)
-    return path
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Make the runs that have no record yet, print the tables of the parts, draw the figure."""
+def run_parts(arguments: argparse.Namespace) -> None:
+    """Make the runs that have no record yet, print a table for each part, and draw the figure."""
     store = Store(arguments.results, "scale")
     parts = PARTS if arguments.part is None else (arguments.part,)
-    file = mixture_file(arguments.rows)
+    file = make_mixture_file(arguments.rows)
     for part in parts:
-        for each in runs_of(part, arguments.rows, arguments.seeds):
-            if arguments.again or each not in store.read():
-                print(each, flush=True)
-                record = run_alone(measure, each, file, arguments.data)
-                store.append({**each.as_dict(), **record, "machine": machine.describe()})
+        for run in list_runs(part, arguments.rows, arguments.seeds):
+            if arguments.again or run not in store.read():
+                print(run, flush=True)
+                rows = partial(load_rows, run, file, arguments.data)
+                record = run_alone(measure, Trial(METHODS[run.method], run, rows, count_processors()))
+                store.append({**run.as_dict(), **record, "machine": describe_machine()})
     records = store.read()
     for part in parts:
-        print(f"\n{part}\n\n{table(part, runs_of(part, arguments.rows, arguments.seeds), records)}", flush=True)
-    if all(each in records for part in ("n", "k") for each in runs_of(part, arguments.rows, 0)):
+        runs = list_runs(part, arguments.rows, arguments.seeds)
+        print(f"\n{part}\n\n{make_table(part, runs, records)}", flush=True)
+    if all(run in records for part in ("n", "k") for run in list_runs(part, arguments.rows, 0)):
         print(f"\n{draw(records, arguments.rows, arguments.results / 'scale.png')}")
 
 
-# What they say
+# What the records say
 
 
-def table(part: str, runs: list[Run], records: dict[Run, Record]) -> str:
+def make_table(part: str, runs: list[Run], records: dict[Run, Record]) -> str:
     """Return the records of a part as Markdown."""
     lines = [
         "| data | n | k | method | block | seconds | memory beyond X | of it private | objective per row |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for each in runs:
-        record = records[each]
-        n = len_of(record)
+    for run in runs:
+        record = records[run]
+        n = run.n or DATASETS[run.dataset].shape[0]
         lines.append(
-            f"| {each.dataset} | {n:,} | {each.k} | {each.method} | {record.get('block_storage', '')} "
+            f"| {run.dataset} | {n:,} | {run.k} | {run.method} | {record.get('block_storage', '')} "
             f"| {record['seconds']:.2f} | {record['peak_bytes'] / 1e6:,.0f} MB "
             f"| {record['private_bytes'] / 1e6:,.0f} MB | {record['objective'] / n:.6g} |"
         )
     if part == "n":
-        lines += ["", f"seconds grow like n^{exponent(runs, records):.2f}"]
+        lines += ["", f"seconds grow like n^{fit_exponent(runs, records):.2f}"]
     if part == "limit":
-        lines += ["", *(compared(name, runs, records) for name in dict.fromkeys(each.dataset for each in runs))]
+        lines += ["", *(compare_blocks(name, runs, records) for name in dict.fromkeys(run.dataset for run in runs))]
     return "\n".join(lines)
 
 
-def len_of(record: Record) -> int:
-    """Return the number of rows of a record."""
-    return int(record["n"] or data.DATASETS[record["dataset"]].shape[0])
-
-
-def exponent(runs: list[Run], records: dict[Run, Record]) -> float:
+def fit_exponent(runs: list[Run], records: dict[Run, Record]) -> float:
     """Return the slope of log seconds against log n, by least squares."""
-    n, seconds = zip(*((each.n, records[each]["seconds"]) for each in runs), strict=True)
+    n, seconds = zip(*((run.n, records[run]["seconds"]) for run in runs), strict=True)
     return float(np.polyfit(np.log(n), np.log(seconds), 1)[0])
 
 
-def compared(dataset: str, runs: list[Run], records: dict[Run, Record]) -> str:
+def compare_blocks(dataset: str, runs: list[Run], records: dict[Run, Record]) -> str:
     """Say what a limited block costs, and whether the medoids are the same."""
-    found = {
-        method: [records[each] for each in runs if (each.dataset, each.method) == (dataset, method)]
-        for method in (WHOLE, TENTH)
-    }
-    whole, tenth = (statistics.median(record["seconds"] for record in found[method]) for method in (WHOLE, TENTH))
-    pairs = list(zip(found[WHOLE], found[TENTH], strict=True))
-    n_same = sum(one["medoids"] == other["medoids"] for one, other in pairs)
-    return f"{dataset}: {tenth / whole:.2f} times the seconds, the same medoids in {n_same} of {len(pairs)} runs"
+    whole, tenth = (
+        [records[run] for run in runs if (run.dataset, run.method) == (dataset, method)] for method in (WHOLE, TENTH)
+    )
+    ratio = statistics.median(each["seconds"] for each in tenth) / statistics.median(each["seconds"] for each in whole)
+    n_same = sum(one["medoids"] == other["medoids"] for one, other in zip(whole, tenth, strict=True))
+    return f"{dataset}: {ratio:.2f} times the seconds, the same medoids in {n_same} of {len(whole)} runs"
 
 
 def draw(records: dict[Run, Record], rows: int, path: Path) -> Path:
     """Draw time and memory against n and against k."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator
 
-    against_n, against_k = runs_of("n", rows, 0), runs_of("k", rows, 0)
-    slope = exponent(against_n, records)
-    figure, axes = plt.subplots(2, 2, figsize=(9, 6.5), sharex="col", layout="constrained")
-    for column, (runs, name, title) in enumerate(
-        [(against_n, "n", f"k = {K}: seconds grow like n^{slope:.2f}"), (against_k, "k", f"n = {rows // 10:,}")]
-    ):
-        positions = [getattr(each, name) for each in runs]
-        seconds = [records[each]["seconds"] for each in runs]
-        memory = [records[each]["peak_bytes"] / 1e6 for each in runs]
-        axes[0, column].loglog(positions, seconds, "o-")
-        axes[0, column].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes[0, column].yaxis.set_major_formatter("{x:g}")
-        axes[0, column].yaxis.set_minor_locator(NullLocator())
-        axes[1, column].semilogx(positions, memory, "o-")
-        axes[1, column].set_ylim(bottom=0)
-        for axis, label in zip(axes[:, column], ("seconds", "MB beyond X"), strict=True):
-            axis.set_ylabel(label)
-            axis.grid(alpha=0.3)
-        axes[0, column].set_title(title)
-        axes[1, column].set_xlabel(name)
+    against_n, against_k = list_runs("n", rows, 0), list_runs("k", rows, 0)
+    figure = Figure(figsize=(9, 6.5), layout="constrained")
+    columns = figure.subplots(2, 2, sharex="col").T
+    titles = (f"k = {K}: seconds grow like n^{fit_exponent(against_n, records):.2f}", f"n = {rows // 10:,}")
+    for (time, memory), runs, name, title in zip(columns, (against_n, against_k), "nk", titles, strict=True):
+        positions = [getattr(run, name) for run in runs]
+        time.loglog(positions, [records[run]["seconds"] for run in runs], "o-")
+        time.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        time.yaxis.set_major_formatter("{x:g}")
+        time.yaxis.set_minor_locator(NullLocator())
+        time.set(title=title, ylabel="seconds")
+        memory.semilogx(positions, [records[run]["peak_bytes"] / 1e6 for run in runs], "o-")
+        memory.set_ylim(bottom=0)
+        memory.set(xlabel=name, ylabel="MB beyond X")
+        for axes in (time, memory):
+            axes.grid(alpha=0.3)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
-    plt.close(figure)
     return path
 
 
@@ -321,4 +260,4 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--seeds", type=int, default=3, help="runs of each data set in the part limit (%(default)s)")
     parser.add_argument("--again", action="store_true", help="make runs again that have a record")
     parser.add_argument("--results", type=Path, default=RESULTS / "scale", help="folder of the records (%(default)s)")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_parts)

@@ -235,6 +235,11 @@ def test_what_cannot_be_downloaded_does_not_keep_the_rest(offer, cache, tmp_path
     assert "there is no data set 'iris': expected one of abalone, " in capsys.readouterr().err
 
 
+def test_missing_data_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"mnist\.npz is missing: name its folder"):
+        load("mnist", tmp_path)
+
+
 def test_the_folder_may_be_named_by_the_environment(tmp_path, monkeypatch):
     np.savez(tmp_path / "abalone.npz", X=np.zeros((4176, 8)))
     monkeypatch.setenv("ONEBATCHPAM_DATA", str(tmp_path))

@@ -12,20 +12,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench.__main__ import main
+from bench.data.sets import load
 from bench.measure.config import ConfigError, find_config, read_config
+from bench.measure.objective import check_medoids, compute_objective
 from bench.measure.process import Limits, TaskError
 from bench.measure.records import Run, Store
 from bench.measure.runner import (
     Durations,
     Setting,
-    check_medoids,
-    choose_rows,
     execute,
     is_due,
-    run_both,
-    store_name,
+    load_rows,
+    make_run,
+    name_store,
 )
-from bench.methods.contestant import AS_PUBLISHED, CONTESTANTS
+from bench.methods.table import AS_PUBLISHED, CONTESTANTS
+
+import reference
 
 LIMITS = Limits(seconds=0.5, memory_bytes=2**29, untimed_seconds=30)
 A_RUN = Run("blobs", None, 3, "manhattan", "Random", 0)
@@ -65,21 +68,31 @@ def test_the_time_left_is_that_of_the_same_runs_with_other_seeds():
     records = [{**slow.as_dict(), "status": "ok", "elapsed": 100}, {**fast.as_dict(), "status": "ok", "elapsed": 2}]
     unavailable = {**Run("x", None, 3, "manhattan", "Random", 0).as_dict(), "status": "unavailable", "elapsed": 0}
     durations = Durations([*records, unavailable])
-    assert durations.left([Run("blobs", None, 3, "manhattan", "Random", 1)]) == "0:01:40"
-    assert durations.left([Run("blobs", None, 9, "manhattan", "Random", 1)] * 30) == "0:01:00"
-    assert durations.left([Run("other", None, 9, "manhattan", "Random", 1)]) == "0:00:51"
-    assert Durations([]).left([A_RUN]) == "unknown time"
+    assert durations.estimate([Run("blobs", None, 3, "manhattan", "Random", 1)]) == "0:01:40"
+    assert durations.estimate([Run("blobs", None, 9, "manhattan", "Random", 1)] * 30) == "0:01:00"
+    assert durations.estimate([Run("other", None, 9, "manhattan", "Random", 1)]) == "0:00:51"
+    assert Durations([]).estimate([A_RUN]) == "unknown time"
 
 
-def test_rows_are_drawn_by_the_seed():
-    X = np.arange(10.0)[:, None]
-    first, again, other = (choose_rows(X, Run("blobs", 4, 3, "manhattan", "Random", seed)) for seed in (0, 0, 1))
+def test_rows_are_drawn_by_the_seed(tmp_path):
+    def rows(n, seed):
+        return load_rows(Run("blobs", n, 3, "manhattan", "Random", seed), tmp_path, "paper")
+
+    first, again, other = (rows(4, seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert first.tolist() != other.tolist()
-    assert len(np.unique(first)) == 4
-    assert choose_rows(X, A_RUN) is X
-    with pytest.raises(ValueError, match="n=11: blobs has 10 rows only"):
-        choose_rows(X, Run("blobs", 11, 3, "manhattan", "Random", 0))
+    assert len(np.unique(first, axis=0)) == 4
+    np.testing.assert_array_equal(rows(None, 1), load("blobs", tmp_path))
+    with pytest.raises(ValueError, match="n=601: blobs has 600 rows only"):
+        rows(601, 0)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "euclidean"])
+def test_objective(metric):
+    X = np.random.RandomState(0).rand(5200, 3).astype(np.float32)
+    medoids = np.array([4, 5100, 77])
+    expected = reference.distance_block(X, X[medoids], metric).min(axis=1).sum()
+    assert compute_objective(X, medoids, metric) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("medoids", [[0, 1], [0, 1, 5], [-1, 1, 2]])
@@ -152,8 +165,8 @@ def test_seeds_come_one_after_the_other_and_no_run_twice(tmp_path):
 def test_records_of_other_settings_have_another_name(tmp_path):
     (tmp_path / "test.toml").write_text(CONFIG)
     config = read_config(tmp_path / "test.toml")
-    assert store_name(config, "paper", None) == "test"
-    assert store_name(config, "clean", 1) == "test-clean-1-threads"
+    assert name_store(config, "paper", None) == "test"
+    assert name_store(config, "clean", 1) == "test-clean-1-threads"
 
 
 def test_what_cannot_run_is_a_record(tmp_path, monkeypatch):
@@ -236,5 +249,5 @@ def test_why_memory_was_not_measured_is_in_the_record(monkeypatch, tmp_path):
         return {"seconds": 1.0}
 
     monkeypatch.setattr("bench.measure.runner.run_alone", run_alone)
-    record = run_both(A_RUN, Setting(tmp_path, "paper", 1, LIMITS))
+    record = make_run(A_RUN, Setting(tmp_path, "paper", 1, LIMITS))
     assert (record["status"], record["peak_bytes"], record["peak_reason"]) == ("ok", None, "too much")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.methods.contestant import AS_PUBLISHED, CONTESTANTS, Problem, check_method, snap, solve_lwcs_as_published
+from bench.methods.contestant import Problem
+from bench.methods.ours import solve_lwcs_as_published
+from bench.methods.peers import snap
+from bench.methods.table import AS_PUBLISHED, CONTESTANTS, check_method
 
 import reference
 from onebatchpam import OneBatchPAM
@@ -16,8 +19,8 @@ X = np.random.RandomState(1).standard_normal((400, 3)).astype(np.float32)
 @pytest.mark.parametrize("name", CONTESTANTS)
 def test_every_method_returns_distinct_rows(name):
     contestant = CONTESTANTS[name]
-    if contestant.why_unavailable() is not None:
-        pytest.skip(contestant.why_unavailable())
+    if contestant.explain_absence() is not None:
+        pytest.skip(contestant.explain_absence())
     metric = "euclidean" if contestant.metrics == ("euclidean",) else "manhattan"
     answer = contestant.solve(Problem(X, 5, metric, 0, 1))
     assert len(np.unique(answer.medoids)) == 5
@@ -29,11 +32,9 @@ def test_every_method_returns_distinct_rows(name):
 def test_the_papers_rows_do_not_follow_our_defaults():
     problem = Problem(np.tile(X, (8, 1)), 5, "manhattan", 3, 1)
     m = int(100 * np.log(5 * 3200))
-    assert problem.paper_batch_size == m
+    assert problem.paper_batch_size() == m
     answer = CONTESTANTS["OneBatchPAM-unif"].solve(problem)
-    model = OneBatchPAM(5, metric="manhattan", variant="unif", batch_size=m, random_state=3)
-    if "refine" in model.get_params():
-        model.set_params(refine=0)
+    model = OneBatchPAM(5, metric="manhattan", variant="unif", batch_size=m, refine=0, random_state=3)
     np.testing.assert_array_equal(answer.medoids, model.fit(problem.X).medoid_indices_)
     assert answer.n_distances == 3200 * (m + 5)
 
@@ -65,7 +66,7 @@ def test_centres_are_snapped_to_distinct_rows():
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert CONTESTANTS["kmedoids FasterPAM"].why_unavailable() == "the package kmedoids is not installed"
+    assert CONTESTANTS["kmedoids FasterPAM"].explain_absence() == "the package kmedoids is not installed"
 
 
 def test_a_method_knows_its_metrics():

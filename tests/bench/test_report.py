@@ -12,7 +12,7 @@ import pytest
 from bench.__main__ import main
 from bench.measure.config import ConfigError, read_config
 from bench.measure.records import Run, Store
-from bench.methods.contestant import AS_PUBLISHED, CONTESTANTS
+from bench.methods.table import AS_PUBLISHED, CONTESTANTS
 from bench.report import paper
 from bench.report.figures import pareto_front
 from bench.report.report import scores_of

@@ -55,7 +55,7 @@ def test_from_a_file_as_from_memory(tiny, tmp_path):
     memory, file, no_limit = records_of(tmp_path)
     assert (memory["method"], file["method"]) == (scale.OURS, scale.FROM_FILE)
     assert memory["medoids"] == file["medoids"] == no_limit["medoids"]
-    X = np.load(scale.mixture_file(6000))
+    X = np.load(scale.make_mixture_file(6000))
     expected = reference.inertia(X, np.array(memory["medoids"]), "manhattan")
     assert [memory["objective"], file["objective"]] == pytest.approx([expected] * 2)
 
@@ -81,6 +81,6 @@ def test_the_mixture_is_always_the_same():
 
 
 def test_exponent():
-    runs = [scale.mixture(n, 3, scale.OURS) for n in (10, 100, 1000)]
+    runs = [scale.name_mixture_run(n, 3, scale.OURS) for n in (10, 100, 1000)]
     records = {run: {"seconds": 7 * run.n**1.25} for run in runs}
-    assert scale.exponent(runs, records) == pytest.approx(1.25)
+    assert scale.fit_exponent(runs, records) == pytest.approx(1.25)
