@@ -1,9 +1,8 @@
 """`python -m bench dask`: what travels between driver and workers in a fit of a Dask array, and what the passes cost.
 
-With `--compare SEEDS` the objective beside that of fits of the same rows in memory, instead.
-
-The bytes are those of the pickled objects: what each worker is told before a pass, and what all of them together return
-to the driver. Seconds are those of the passes with this machine's threads.
+The bytes are those of pickled objects: what each worker is told before a pass, and what all workers together return to
+the driver. Seconds are those of the passes with this machine's threads. With `--compare SEEDS` the command compares
+objectives with those of fits of the same rows in memory instead.
 """
 
 from __future__ import annotations
@@ -15,10 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bench.data.synthetic import mixture
+from onebatchpam import OneBatchPAM
 
 PASSES = {
     "check": "check of all rows",
@@ -32,105 +33,94 @@ PASSES = {
 
 @dataclass
 class Traffic:
-    """What the passes of one kind have sent."""
+    """The bytes and seconds of all passes of one kind."""
 
     n_passes: int = 0
     bytes_told: int = 0
     bytes_returned: int = 0
     seconds: float = 0.0
 
-    def row(self, title: str) -> str:
+    def format_line(self, title: str) -> str:
         """Return a line of a table, with means over the passes."""
         told, returned = (f"{value / self.n_passes / 1e3:,.0f} kB" for value in (self.bytes_told, self.bytes_returned))
         return f"| {title} | {self.n_passes} | {told} | {returned} | {self.seconds / self.n_passes:.2f} |"
 
 
 @contextmanager
-def measured() -> Iterator[dict[str, Traffic]]:
-    """Measure the traffic of all Dask fits inside."""
+def weigh_traffic() -> Iterator[dict[str, Traffic]]:
+    """Weigh what the passes of all Dask fits inside tell and return, by a scheduler that looks at their tasks.
+
+    The package names its tasks for Dask's dashboard: "onebatchpam-state" is told to all partitions of a pass, and the
+    other names are those of the passes.
+    """
+    import dask
     from dask.utils import key_split
 
-    from onebatchpam import _partitioned, _partitions
-
     traffic = {name: Traffic() for name in PASSES}
-    told: list[int] = []
-    began: list[float] = []
-    tell, compute = _partitions.tell, _partitions.compute
 
-    def weigh_and_tell(argument: Any) -> Any:
-        began.append(time.perf_counter())
-        told.append(len(pickle.dumps(argument)))
-        return tell(argument)
+    def compute(graph: Any, keys: Any, **options: Any) -> Any:
+        began = time.perf_counter()
+        tasks = graph.__dask_graph__() if hasattr(graph, "__dask_graph__") else graph
+        states = [key for key in tasks if key_split(key) == "onebatchpam-state"]
+        results, told = dask.threaded.get(graph, [keys, states], **options)
+        seconds = time.perf_counter() - began
+        first_key = next(dask.core.flatten([keys]))
+        name = key_split(first_key).removeprefix("onebatchpam-").removeprefix("merge-")
+        passes = traffic.get("scan" if name == "summary" else name)
+        if passes is not None:
+            passes.seconds += seconds
+            passes.bytes_told += sum(len(pickle.dumps(each)) for each in told)
+            if name != "scan":  # the results of a scan stay with the workers, and its summary is returned
+                passes.n_passes += 1
+                passes.bytes_returned += sum(len(pickle.dumps(each)) for each in results)
+        return results
 
-    def weigh_and_compute(tasks: list[Any]) -> list[Any]:
-        began.append(time.perf_counter())
-        found = compute(tasks)
-        # The results of a scan stay with the workers, a summary returns; swaps and members are merged before.
-        kind = key_split(tasks[0].key).removeprefix("onebatchpam-").removeprefix("merge-")
-        name = "scan" if kind == "summary" else kind
-        if name in traffic:
-            each = traffic[name]
-            each.n_passes += 1
-            each.bytes_told += sum(told)
-            each.bytes_returned += sum(len(pickle.dumps(result)) for result in found)
-            each.seconds += time.perf_counter() - began[0]
-        told.clear()
-        began.clear()
-        return found
-
-    with (
-        mock.patch.object(_partitions, "tell", weigh_and_tell),
-        mock.patch.object(_partitions, "compute", weigh_and_compute),
-        mock.patch.object(_partitioned, "compute", weigh_and_compute),
-    ):
+    with dask.config.set(scheduler=compute):
         yield traffic
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Fit generated data and print a table."""
-    import dask.array as da
-
-    from bench.data.synthetic import mixture
-
-    X = mixture(np.random.RandomState(0), arguments.rows, arguments.features).astype(np.float32)
-    data = da.from_array(X, chunks=(-(-len(X) // arguments.partitions), X.shape[1])).persist()
-    print(f"{len(X):,} x {X.shape[1]} float32 ({X.nbytes / 1e6:,.0f} MB) in {arguments.partitions} partitions")
-    if arguments.compare:
-        compare(X, data, arguments.clusters, arguments.compare)
-    else:
-        show_traffic(data, arguments.clusters)
-
-
-def compare(X: NDArray[Any], data: Any, k: int, n_seeds: int) -> None:
+def compare_with_memory(X: NDArray[Any], partitioned: Any, k: int, n_seeds: int) -> None:
     """Print the objectives of fits in partitions and in memory."""
-    from onebatchpam import OneBatchPAM as InMemory
-    from onebatchpam.dask import OneBatchPAM
+    from onebatchpam.dask import OneBatchPAM as DaskOneBatchPAM
 
     print(f"k = {k}\n\n| seed | in memory | Dask | difference |\n|---|---:|---:|---:|")
     differences = []
     for seed in range(n_seeds):
-        local = InMemory(k, metric="manhattan", n_jobs=-1, random_state=seed).fit(X).inertia_
-        spread = OneBatchPAM(k, metric="manhattan", n_jobs=-1, random_state=seed).fit(data).inertia_
-        differences.append(spread / local - 1)
-        print(f"| {seed} | {local:,.0f} | {spread:,.0f} | {differences[-1]:+.2%} |", flush=True)
+        options: dict[str, Any] = {"metric": "manhattan", "n_jobs": -1, "random_state": seed}
+        in_memory = OneBatchPAM(k, **options).fit(X).inertia_
+        by_dask = DaskOneBatchPAM(k, **options).fit(partitioned).inertia_
+        differences.append(by_dask / in_memory - 1)
+        print(f"| {seed} | {in_memory:,.0f} | {by_dask:,.0f} | {differences[-1]:+.2%} |", flush=True)
     print(f"| mean | | | {np.mean(differences):+.2%} |")
 
 
-def show_traffic(data: Any, k: int) -> None:
-    """Print what the passes of a fit send, and what they take."""
-    from onebatchpam.dask import OneBatchPAM
+def show_traffic(partitioned: Any, k: int) -> None:
+    """Print what the passes of a fit send, and how long they take."""
+    from onebatchpam.dask import OneBatchPAM as DaskOneBatchPAM
 
-    model = OneBatchPAM(k, metric="manhattan", random_state=0)
-    with measured() as traffic:
-        started = time.perf_counter()
-        model.fit(data)
-        seconds = time.perf_counter() - started
+    model = DaskOneBatchPAM(k, metric="manhattan", random_state=0)
+    with weigh_traffic() as traffic:
+        began = time.perf_counter()
+        model.fit(partitioned)
+        seconds = time.perf_counter() - began
     print(f"k = {k}, m = {len(model.batch_indices_)}: {seconds:.1f} s, objective {model.inertia_:,.0f}\n")
-    print("| pass | passes | told to each worker | returned by all | seconds |")
-    print("|---|---:|---:|---:|---:|")
+    print("| pass | passes | told to each worker | returned by all | seconds |\n|---|---:|---:|---:|---:|")
     for name, title in PASSES.items():
         if traffic[name].n_passes:
-            print(traffic[name].row(title))
+            print(traffic[name].format_line(title))
+
+
+def run_fits(arguments: argparse.Namespace) -> None:
+    """Fit generated data and print a table."""
+    import dask.array as da
+
+    X = mixture(np.random.RandomState(0), arguments.rows, arguments.features).astype(np.float32)
+    partitioned = da.from_array(X, chunks=(-(-len(X) // arguments.partitions), X.shape[1])).persist()
+    print(f"{len(X):,} x {X.shape[1]} float32 ({X.nbytes / 1e6:,.0f} MB) in {arguments.partitions} partitions")
+    if arguments.compare:
+        compare_with_memory(X, partitioned, arguments.clusters, arguments.compare)
+    else:
+        show_traffic(partitioned, arguments.clusters)
 
 
 def add_command(commands: Any) -> None:
@@ -141,4 +131,4 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--clusters", type=int, default=100, help="number of medoids (%(default)s)")
     parser.add_argument("--partitions", type=int, default=20, help="number of partitions (%(default)s)")
     parser.add_argument("--compare", type=int, metavar="SEEDS", help="compare so many fits with those in memory")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_fits)

@@ -7,7 +7,7 @@ import pickle
 import dask.array as da
 import numpy as np
 from bench.__main__ import main
-from bench.studies.dask import measured
+from bench.studies.dask import weigh_traffic
 
 from onebatchpam import _partitioned
 from onebatchpam.dask import OneBatchPAM
@@ -21,7 +21,7 @@ def test_the_command_prints_a_table(capsys):
 def test_traffic_is_small_beside_the_data(monkeypatch):
     monkeypatch.setattr(_partitioned, "DRIVER_ENTRIES", 1)
     X = da.from_array(np.random.RandomState(0).rand(50_000, 8), chunks=(10_000, 8))
-    with measured() as traffic:
+    with weigh_traffic() as traffic:
         model = OneBatchPAM(3, batch_size=50, random_state=0).fit(X)
     batch = len(pickle.dumps(X[model.batch_indices_].compute()))
     swaps = traffic["swaps"]
