@@ -1,13 +1,13 @@
 """`python -m bench download`: data sets from their public homes, checked, parsed, and cached as `NAME.npz`.
 
-What is checked, by data set:
+The check depends on what is known of a data set:
 
-- the eight that the paper's arrays are known of: SHA-256 of the parsed array (shape and float32 values), so that the
+- where the paper's array is known (eight sets), the SHA-256 of the parsed array, of its shape and float32 values: the
   archive may be packed anew as long as its contents are those of the paper;
-- cifar: the MD5 of the archive as published on its home page; for its first 20,000 rows also the array;
-- monitor_gas: the git blob id of the file inside the archive.
+- for cifar, the MD5 of the archive as published on its home page; for its first 20,000 rows also the array;
+- for monitor_gas, the git blob id of the file inside the archive.
 
-A download that fails a check is deleted: nothing doubtful and nothing half stays in the cache.
+A download that fails a check is deleted: nothing doubtful and nothing half done stays in the cache.
 """
 
 from __future__ import annotations
@@ -29,29 +29,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.io import arff
 
-from bench.data.sets import (
-    DATASETS,
-    DataSet,
-    add_options,
-    cache_folder,
-    check_name,
-    check_shape,
-    file_name,
-    is_available,
-    without_label,
-)
+from bench.data.sets import DATASETS, DataSet, add_options, cache_folder, check_name, check_shape, is_available
 
 UCI = "https://archive.ics.uci.edu/static/public"
 TIMEOUT_SECONDS = 60
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """The contents of an archive in both variants, before images are scaled."""
-
-    paper: NDArray[Any]
-    clean: NDArray[Any]
+class DownloadError(Exception):
+    """A data set could not be downloaded, or is not what it should be."""
 
 
 @dataclass(frozen=True)
@@ -59,71 +46,59 @@ class Source:
     """The public home of a data set, and what its contents must be."""
 
     url: str
-    parse: Callable[[bytes, DataSet], Parsed]
+    parse: Callable[[bytes, DataSet, str], NDArray[Any]]  # from contents and variant to rows, labels included
     member: str | None = None  # the file inside a zip archive
     archive_hash: str | None = None
-    array_sha256: str | None = None
+    array_sha256: str | None = None  # of the paper's variant
     member_git_blob: str | None = None
 
 
-def parse_csv(content: bytes, dataset: DataSet) -> Parsed:
-    """Parse comma separated values; whether there is a header follows from what the paper's loader did.
+def parse_csv(content: bytes, dataset: DataSet, variant: str) -> NDArray[Any]:
+    """Parse comma separated values, of which columns that are not numbers are dropped, as the paper's loader did."""
+    return _read_numbers(content, header=None if variant == "clean" and dataset.eaten_row else 0)
 
-    `read_csv` takes the first row for a header, and columns that are no numbers are dropped: so did the paper.
-    """
+
+def parse_headless_csv(content: bytes, dataset: DataSet, variant: str) -> NDArray[Any]:
+    """Parse comma separated values without a header, where the paper's loader knew that there is none."""
+    return _read_numbers(content, header=None)
+
+
+def _read_numbers(content: bytes, header: int | None) -> NDArray[np.float32]:
     import pandas
 
-    def read(header: int | None) -> NDArray[np.float32]:
-        frame = pandas.read_csv(io.BytesIO(content), header=header)
-        return np.ascontiguousarray(frame.select_dtypes("number").to_numpy(dtype=np.float32))
-
-    paper = read(header=0)
-    return Parsed(paper, without_label(read(header=None) if dataset.eaten_row else paper, dataset))
+    frame = pandas.read_csv(io.BytesIO(content), header=header)
+    return np.ascontiguousarray(frame.select_dtypes("number").to_numpy(dtype=np.float32))
 
 
-def parse_headless_csv(content: bytes, dataset: DataSet) -> Parsed:
-    """Parse comma separated values without a header, of which the paper's loader knew."""
-    import pandas
-
-    paper = pandas.read_csv(io.BytesIO(content), header=None).to_numpy(dtype=np.float32)
-    return Parsed(paper, without_label(paper, dataset))
-
-
-def parse_arff(content: bytes, dataset: DataSet) -> Parsed:
+def parse_arff(content: bytes, dataset: DataSet, variant: str) -> NDArray[Any]:
     """Parse the numeric attributes of an ARFF file."""
-    from scipy.io import arff
-
     rows, attributes = arff.loadarff(io.StringIO(content.decode()))
     numeric = [name for name, kind in zip(attributes.names(), attributes.types(), strict=True) if kind == "numeric"]
-    X = np.column_stack([rows[name] for name in numeric]).astype(np.float32)
-    return Parsed(X, without_label(X, dataset))
+    return np.column_stack([rows[name] for name in numeric]).astype(np.float32)
 
 
-def parse_idx(content: bytes, dataset: DataSet) -> Parsed:
-    """Parse images in MNIST's format, compressed."""
+def parse_idx(content: bytes, dataset: DataSet, variant: str) -> NDArray[Any]:
+    """Parse compressed images in MNIST's format."""
     raw = gzip.decompress(content)
     if raw[:4] != b"\x00\x00\x08\x03":
         raise ValueError("expected an IDX file of bytes in three dimensions")
     n, height, width = np.frombuffer(raw, dtype=">u4", count=3, offset=4)
-    X = np.frombuffer(raw, dtype=np.uint8, offset=16).reshape(int(n), int(height) * int(width))
-    return Parsed(X, X)
+    return np.frombuffer(raw, dtype=np.uint8, offset=16).reshape(int(n), int(height) * int(width))
 
 
-def parse_cifar(content: bytes, dataset: DataSet) -> Parsed:
+def parse_cifar(content: bytes, dataset: DataSet, variant: str) -> NDArray[Any]:
     """Parse the five training batches, or the first two for cifar20k."""
     n_batches = 2 if dataset.name == "cifar20k" else 5
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         members = {Path(member.name).name: member for member in archive.getmembers()}
-        batches = [_pickled_images(archive, members, f"data_batch_{i + 1}") for i in range(n_batches)]
-    X = np.vstack(batches)
-    return Parsed(X, X)
+        return np.vstack([_read_images(archive, members, f"data_batch_{i + 1}") for i in range(n_batches)])
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads dictionaries, strings and NumPy arrays, and nothing that could run code."""
+    """An unpickler of dictionaries, strings and NumPy arrays that refuses everything else: it might run code."""
 
     ALLOWED: ClassVar[dict[str, Any]] = {
-        "_reconstruct": np.empty(0).__reduce__()[0],  # NumPy 2 has it in another module than NumPy 1
+        "_reconstruct": np.empty(0).__reduce__()[0],  # its module is another in NumPy 2 than in NumPy 1
         "ndarray": np.ndarray,
         "dtype": np.dtype,
         "encode": codecs.encode,
@@ -135,7 +110,7 @@ class _PlainUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"the file asks for {module}.{name}")
 
 
-def _pickled_images(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: str) -> NDArray[np.uint8]:
+def _read_images(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: str) -> NDArray[np.uint8]:
     if name not in members:
         raise ValueError(f"the archive has no {name}; it has {', '.join(sorted(members))}")
     file = archive.extractfile(members[name])
@@ -168,7 +143,7 @@ SOURCES = {
     "drybean": Source(
         f"{UCI}/602/dry+bean+dataset.zip",
         parse_arff,
-        "Dry_Bean_Dataset.arff",  # the same numbers as in the spreadsheet beside it, which the paper's loader read
+        "Dry_Bean_Dataset.arff",  # has the same numbers as the spreadsheet that the paper's loader read
         array_sha256="9ce7e453ac289ea34ddb504013c81a6765f7b209f38ba7eb1e42c260cbacde91",
     ),
     "letter": Source(
@@ -210,10 +185,6 @@ SOURCES = {
 }
 
 
-class DownloadError(Exception):
-    """A data set could not be had, or is not what it should be."""
-
-
 def fetch(name: str, variant: str = "paper", *, progress: bool = True) -> Path:
     """Download, check, parse and cache a data set; return its file in the cache."""
     dataset = check_name(name)
@@ -223,26 +194,39 @@ def fetch(name: str, variant: str = "paper", *, progress: bool = True) -> Path:
     content = _download(source, progress)
     try:
         member = content if source.member is None else _extract(content, source.member)
-        _check_blob(member, source)
-        parsed = source.parse(member, dataset)
-        check_shape(parsed.paper, dataset, "paper", source.url)
-        check_shape(parsed.clean, dataset, "clean", source.url)
-        _check_array(parsed.paper, source)
+        _check(source.member_git_blob, hash_git_blob, member, f"{source.member} has the git blob id")
+        X = source.parse(member, dataset, "paper")
+        check_shape(X, dataset, "paper", source.url)
+        _check(source.array_sha256, hash_array, X, "the array has the SHA-256")
+        if variant == "clean":
+            X = dataset.drop_label(source.parse(member, dataset, "clean"))
+            check_shape(X, dataset, "clean", source.url)
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, pickle.PickleError) as error:
         raise DownloadError(f"{name} from {source.url} is not what it should be: {error}") from error
-    return _save(parsed.paper if variant == "paper" else parsed.clean, cache_folder() / file_name(dataset, variant))
+    return _save(X, cache_folder() / dataset.file_in(variant))
 
 
-def array_sha256(X: NDArray[Any]) -> str:
-    """Return the checksum of an array: of its shape and its values as float32."""
+def hash_array(X: NDArray[Any]) -> str:
+    """Return the SHA-256 of the shape of an array and of its values as float32."""
     return hashlib.sha256(str(X.shape).encode() + np.ascontiguousarray(X, dtype="<f4").tobytes()).hexdigest()
 
 
+def hash_git_blob(content: bytes) -> str:
+    """Return the id that git would give a file."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _check(expected: str | None, compute: Callable[[Any], str], content: Any, what: str) -> None:
+    """Raise if a hash is known and the contents have another."""
+    if expected is not None and (actual := compute(content)) != expected:
+        raise ValueError(f"{what} {actual}, expected {expected}")
+
+
 def _download(source: Source, progress: bool) -> bytes:
-    """Return the archive; pooch checks its hash where one is known. The file itself is not kept."""
+    """Return the archive; pooch checks its hash if one is known. The file itself is not kept."""
     import pooch
 
-    pooch.get_logger().setLevel("WARNING")  # its advice on hashes is not for our users
+    pooch.get_logger().setLevel("WARNING")  # its advice to state a hash is not for users
     with tempfile.TemporaryDirectory() as folder:
         try:
             path = pooch.retrieve(
@@ -251,13 +235,13 @@ def _download(source: Source, progress: bool) -> bytes:
                 path=folder,
                 downloader=pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT_SECONDS),
             )
-        except (OSError, ValueError) as error:  # of the connection, of the checksum
+        except (OSError, ValueError) as error:  # the connection failed, or the hash differs
             raise DownloadError(f"{source.url} could not be downloaded: {error}") from error
         return Path(path).read_bytes()
 
 
 def _extract(content: bytes, name: str) -> bytes:
-    """Return a file from a zip archive, by its name in whatever folder, compressed or not."""
+    """Return the file of this name in a zip archive, whatever its folder, unpacked if it is compressed once more."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for member in archive.namelist():
             if Path(member).name == name:
@@ -267,24 +251,8 @@ def _extract(content: bytes, name: str) -> bytes:
         raise ValueError(f"the archive has no {name}; it has {', '.join(archive.namelist())}")
 
 
-def _check_blob(member: bytes, source: Source) -> None:
-    if source.member_git_blob is None:
-        return
-    found = hashlib.sha1(b"blob %d\0" % len(member) + member).hexdigest()
-    if found != source.member_git_blob:
-        raise ValueError(f"{source.member} has the git blob id {found}, expected {source.member_git_blob}")
-
-
-def _check_array(X: NDArray[Any], source: Source) -> None:
-    if source.array_sha256 is None:
-        return
-    found = array_sha256(X)
-    if found != source.array_sha256:
-        raise ValueError(f"the array has the SHA-256 {found}, expected {source.array_sha256}")
-
-
 def _save(X: NDArray[Any], path: Path) -> Path:
-    """Write the file under another name first, so that it is never there in part."""
+    """Write the file under another name first, so that a file of this name is always whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
         try:
@@ -297,8 +265,8 @@ def _save(X: NDArray[Any], path: Path) -> Path:
     return path
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Fetch the data sets that are not at hand; what fails is told at the end."""
+def fetch_all(arguments: argparse.Namespace) -> None:
+    """Fetch the data sets that are not at hand; failures are told at the end."""
     failures = []
     for name in arguments.names or SOURCES:
         if name not in SOURCES:
@@ -319,4 +287,4 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("download", help="fetch data sets that are not in the folder into the cache")
     parser.add_argument("names", nargs="*", metavar="name", help=f"all unless given: {', '.join(DATASETS)}")
     add_options(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=fetch_all)

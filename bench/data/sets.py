@@ -1,10 +1,10 @@
-"""The paper's data sets by name: their shapes, where to find them, and how to load them.
+"""The paper's data sets by name: their shapes, where their files may lie, and how to load them.
 
-A data set is looked for as `NAME.npz` (one array `X`) in a folder, then in the cache that `bench.download` fills.
+A data set is looked for as `NAME.npz` (one array `X`) in a folder, then in the cache that `download.py` fills.
 
-Two variants of each are known. "paper" is what the paper's experiments clustered: of files without a header the first
-row was taken for one and lost, and columns that are labels stayed among the features if they are numbers. "clean" has
-all rows and no labels. Nothing is scaled in either, but for the images, whose bytes are divided by 255.
+Each set has two variants. "paper" is what the paper's experiments clustered: its loader took the first row of some
+files for a header, and left labels that are numbers among the features. "clean" has all rows and no labels. Neither is
+scaled, except that the bytes of images are divided by 255.
 """
 
 from __future__ import annotations
@@ -27,20 +27,25 @@ VARIANTS = ("paper", "clean")
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is known of a data set without having it."""
+    """The facts of a data set that are known without its file."""
 
     name: str
     shape: tuple[int, int]  # of the paper's variant
     label: int | None = None  # the column of the paper's variant that is a label
     eaten_row: bool = False  # whether the paper's variant lacks the first row of the file
-    images: bool = False  # bytes; the paper divides them by 255
+    images: bool = False  # whether it is stored as bytes, which the paper divides by 255
 
-    def shape_of(self, variant: str) -> tuple[int, int]:
+    def shape_in(self, variant: str) -> tuple[int, int]:
         n, p = self.shape
         return (n, p) if variant == "paper" else (n + self.eaten_row, p - (self.label is not None))
 
-    def has_slips(self) -> bool:
-        return self.eaten_row or self.label is not None
+    def file_in(self, variant: str) -> str:
+        """Return the name of the file; a set without slips has the same file for both variants."""
+        has_slips = self.eaten_row or self.label is not None
+        return f"{self.name}-clean.npz" if variant == "clean" and has_slips else f"{self.name}.npz"
+
+    def drop_label(self, X: NDArray[Any]) -> NDArray[Any]:
+        return X if self.label is None else np.delete(X, self.label, axis=1)
 
 
 DATASETS = {
@@ -57,7 +62,7 @@ DATASETS = {
         DataSet("dota2", (92650, 117), label=0),
         DataSet("monitor_gas", (416153, 9)),
         DataSet("covertype", (581011, 55), label=-1, eaten_row=True),
-        *(DataSet(name, shape) for name, (_, shape) in synthetic.SHAPES.items()),
+        *(DataSet(name, shape) for name, (_, shape) in synthetic.SETS.items()),
     )
 }
 
@@ -81,51 +86,48 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check_name(name: str) -> DataSet:
-    """Return the data set of this name."""
+    """Return the data set of this name; raise if there is none."""
     if name not in DATASETS:
         raise ValueError(f"there is no data set {name!r}: expected one of {', '.join(DATASETS)}")
     return DATASETS[name]
 
 
 def check_shape(X: NDArray[Any], dataset: DataSet, variant: str, origin: str) -> None:
-    """Raise unless the array has the shape that the paper states; say what may be wrong."""
-    expected = dataset.shape_of(variant)
+    """Raise unless the array has the shape of this variant; say what may be wrong."""
+    expected = dataset.shape_in(variant)
     if X.shape == expected:
         return
-    hint = "the file is another version or is damaged"
-    for other in VARIANTS:
-        if other != variant and X.shape == dataset.shape_of(other):
-            hint = f"that is the shape of the variant {other!r}"
+    others = [other for other in VARIANTS if X.shape == dataset.shape_in(other)]
+    hint = f"that is the shape of the variant {others[0]!r}" if others else "the file is another version or is damaged"
     raise ValueError(
         f"{origin}: {dataset.name} has shape {X.shape}, expected {expected} for the variant {variant!r}: {hint}"
     )
 
 
-def file_name(dataset: DataSet, variant: str) -> str:
-    """Return the name of the file of this variant; sets without slips have one file for both."""
-    return f"{dataset.name}-clean.npz" if variant == "clean" and dataset.has_slips() else f"{dataset.name}.npz"
+def find_file(dataset: DataSet, folder: Path, variant: str) -> tuple[Path, str] | None:
+    """Return a file from which a variant can be loaded, and the variant that it holds; None if there is no such file.
 
-
-def find(name: str, folder: Path, variant: str = "paper") -> Path | None:
-    """Return the file of a data set in the folder or the cache, or None."""
-    file = file_name(check_name(name), variant)
-    return next((path for path in (folder / file, cache_folder() / file) if path.exists()), None)
+    The clean variant can be loaded from the paper's unless that lacks a row.
+    """
+    for held in (variant,) if dataset.eaten_row else dict.fromkeys((variant, "paper")):
+        for place in (folder, cache_folder()):
+            path = place / dataset.file_in(held)
+            if path.exists():
+                return path, held
+    return None
 
 
 def is_available(name: str, folder: Path, variant: str = "paper") -> bool:
     """Say whether `load` will succeed without a download."""
-    return name in synthetic.SHAPES or find(name, folder, variant) is not None or _can_drop_label(name, folder, variant)
-
-
-def _can_drop_label(name: str, folder: Path, variant: str) -> bool:
-    dataset = DATASETS[name]
-    return variant == "clean" and not dataset.eaten_row and find(name, folder) is not None
+    return name in synthetic.SETS or find_file(DATASETS[name], folder, variant) is not None
 
 
 def load(name: str, folder: Path, dtype: str = "float32", variant: str = "paper") -> NDArray[Any]:
-    """Return a data set: "float32" as the paper uses it, "uint8" the bytes of an image set."""
+    """Return a data set: with "float32" as the paper uses it, with "uint8" the bytes of an image set."""
     dataset = check_name(name)
-    stored = _stored(dataset, folder, variant)
+    if variant not in VARIANTS:
+        raise ValueError(f"there is no variant {variant!r}: expected one of {', '.join(VARIANTS)}")
+    stored = synthetic.generate(name) if name in synthetic.SETS else _load_stored(dataset, folder, variant)
     if dtype == "uint8":
         if stored.dtype != np.uint8:
             raise ValueError(f"{name} is stored as {stored.dtype}, not as bytes")
@@ -134,32 +136,18 @@ def load(name: str, folder: Path, dtype: str = "float32", variant: str = "paper"
     return X / np.float32(255) if dataset.images else X
 
 
-def _stored(dataset: DataSet, folder: Path, variant: str) -> NDArray[Any]:
-    if variant not in VARIANTS:
-        raise ValueError(f"there is no variant {variant!r}: expected one of {', '.join(VARIANTS)}")
-    if dataset.name in synthetic.SHAPES:
-        return synthetic.generate(dataset.name)
-    path = find(dataset.name, folder, variant)
-    if path is not None:
-        return _read(path, dataset, variant)
-    if _can_drop_label(dataset.name, folder, variant):
-        return without_label(_stored(dataset, folder, "paper"), dataset)
-    option = "" if variant == "paper" else f" --variant {variant}"
-    raise FileNotFoundError(
-        f"{folder / file_name(dataset, variant)} is missing: name its folder by --data or the variable "
-        f"{FOLDER_VARIABLE}, or fetch it by `python -m bench download {dataset.name}{option}`"
-    )
-
-
-def without_label(X: NDArray[Any], dataset: DataSet) -> NDArray[Any]:
-    """Return the rows without the column that is a label, if there is one."""
-    return X if dataset.label is None else np.delete(X, dataset.label, axis=1)
-
-
-def _read(path: Path, dataset: DataSet, variant: str) -> NDArray[Any]:
+def _load_stored(dataset: DataSet, folder: Path, variant: str) -> NDArray[Any]:
+    file = find_file(dataset, folder, variant)
+    if file is None:
+        option = "" if variant == "paper" else f" --variant {variant}"
+        raise FileNotFoundError(
+            f"{folder / dataset.file_in(variant)} is missing: name its folder by --data or the variable "
+            f"{FOLDER_VARIABLE}, or fetch it by `python -m bench download {dataset.name}{option}`"
+        )
+    path, held = file
     with np.load(path) as arrays:
         if "X" not in arrays:
             raise ValueError(f"{path} holds {', '.join(arrays) or 'nothing'}: expected an array X")
         X = arrays["X"]
-    check_shape(X, dataset, variant, str(path))
-    return X
+    check_shape(X, dataset, held, str(path))
+    return X if held == variant else dataset.drop_label(X)

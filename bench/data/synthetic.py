@@ -11,40 +11,40 @@ Rows = NDArray[np.float64]
 PIECE_ROWS = 100_000
 
 
-def blobs(rng: np.random.RandomState, n: int, p: int) -> Rows:
+def make_blobs(rng: np.random.RandomState, n: int, p: int) -> Rows:
     """Return a dozen well-separated groups, for trying things out."""
     centres = rng.uniform(-10, 10, size=(12, p))
     return centres[rng.randint(len(centres), size=n)] + rng.standard_normal((n, p))
 
 
-def mixture(rng: np.random.RandomState, n: int, p: int) -> Rows:
+def make_mixture(rng: np.random.RandomState, n: int, p: int) -> Rows:
     """Return sixty overlapping groups of different spread."""
     group = rng.randint(60, size=n)
     spread = np.exp(0.3 * rng.standard_normal(60))
     return 2 * rng.standard_normal((60, p))[group] + rng.standard_normal((n, p)) * spread[group, None]
 
 
-def gaussian(rng: np.random.RandomState, n: int, p: int) -> Rows:
+def make_gaussian(rng: np.random.RandomState, n: int, p: int) -> Rows:
     """Return one blob, in which nothing tells where medoids belong."""
     return rng.standard_normal((n, p))
 
 
-def heavy_tails(rng: np.random.RandomState, n: int, p: int) -> Rows:
+def make_heavy_tails(rng: np.random.RandomState, n: int, p: int) -> Rows:
     """Return log-normal rows."""
     return np.exp(rng.standard_normal((n, p)))
 
 
-def far_groups(rng: np.random.RandomState, n: int, p: int) -> Rows:
+def make_far_groups(rng: np.random.RandomState, n: int, p: int) -> Rows:
     """Return one blob and six groups of eight rows far away from it and from each other."""
     centres = 100 * np.concatenate([np.eye(p), -np.eye(p)])[:6]
     groups = np.repeat(centres, 8, axis=0) + 0.5 * rng.standard_normal((48, p))
     return np.concatenate([rng.standard_normal((n - 48, p)), groups])[rng.permutation(n)]
 
 
-def mixture_pieces(n: int, p: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+def make_mixture_pieces(n: int, p: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Return the first n of endlessly many rows in a hundred overlapping groups of different spread, piece by piece.
 
-    Each piece comes with the number of its first row. Always the same rows, whatever n is.
+    Each piece comes with the index of its first row. A row of a given index is the same whatever n is.
     """
     common = np.random.RandomState(0)
     centres, spread = 2 * common.standard_normal((100, p)), np.exp(0.3 * common.standard_normal(100))
@@ -55,18 +55,18 @@ def mixture_pieces(n: int, p: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
         yield start, piece[: n - start].astype(np.float32)
 
 
-SHAPES: dict[str, tuple[Callable[[np.random.RandomState, int, int], Rows], tuple[int, int]]] = {
-    "blobs": (blobs, (600, 4)),
-    "mixture": (mixture, (12000, 10)),
-    "gaussian3": (gaussian, (12000, 3)),
-    "gaussian10": (gaussian, (12000, 10)),
-    "gaussian40": (gaussian, (12000, 40)),
-    "heavy_tails": (heavy_tails, (12000, 8)),
-    "far_groups": (far_groups, (12000, 4)),
+SETS: dict[str, tuple[Callable[[np.random.RandomState, int, int], Rows], tuple[int, int]]] = {
+    "blobs": (make_blobs, (600, 4)),
+    "mixture": (make_mixture, (12000, 10)),
+    "gaussian3": (make_gaussian, (12000, 3)),
+    "gaussian10": (make_gaussian, (12000, 10)),
+    "gaussian40": (make_gaussian, (12000, 40)),
+    "heavy_tails": (make_heavy_tails, (12000, 8)),
+    "far_groups": (make_far_groups, (12000, 4)),
 }
 
 
 def generate(name: str) -> Rows:
     """Return a generated data set, always the same."""
-    make, (n, p) = SHAPES[name]
+    make, (n, p) = SETS[name]
     return make(np.random.RandomState(0), n, p)

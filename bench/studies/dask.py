@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.data.synthetic import mixture
+from bench.data.synthetic import make_mixture
 from onebatchpam import OneBatchPAM
 
 PASSES = {
@@ -114,7 +114,7 @@ def run_fits(arguments: argparse.Namespace) -> None:
     """Fit generated data and print a table."""
     import dask.array as da
 
-    X = mixture(np.random.RandomState(0), arguments.rows, arguments.features).astype(np.float32)
+    X = make_mixture(np.random.RandomState(0), arguments.rows, arguments.features).astype(np.float32)
     partitioned = da.from_array(X, chunks=(-(-len(X) // arguments.partitions), X.shape[1])).persist()
     print(f"{len(X):,} x {X.shape[1]} float32 ({X.nbytes / 1e6:,.0f} MB) in {arguments.partitions} partitions")
     if arguments.compare:

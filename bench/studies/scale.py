@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data.sets import DATASETS, cache_folder, load
-from bench.data.synthetic import mixture_pieces
+from bench.data.synthetic import make_mixture_pieces
 from bench.measure.call import Trial, time_call
 from bench.measure.machine import count_processors, describe_machine
 from bench.measure.memory import read_peak_bytes, read_resident_bytes, reset_peak, watch_private_peak
@@ -134,7 +134,7 @@ def make_mixture_file(rows: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(".draft")
         file = np.lib.format.open_memmap(draft, "w+", np.float32, (rows, N_FEATURES))
-        for start, piece in mixture_pieces(rows, N_FEATURES):
+        for start, piece in make_mixture_pieces(rows, N_FEATURES):
             file[start : start + len(piece)] = piece
         file.flush()
         draft.replace(path)

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 from bench.__main__ import main
-from bench.data import synthetic
 from bench.studies import scale
 
 import reference
@@ -65,19 +64,6 @@ def test_a_tenth_of_the_block_is_less_than_the_block(tiny, tmp_path):
     whole, tenth = records_of(tmp_path)
     assert whole["block_storage"] == "whole"
     assert tenth["block_storage"] != "whole"
-
-
-def test_the_mixture_is_always_the_same():
-    def rows(n):
-        pieces = list(synthetic.mixture_pieces(n, 4))
-        assert [start for start, _ in pieces] == list(range(0, n, synthetic.PIECE_ROWS))
-        return np.concatenate([piece for _, piece in pieces])
-
-    many = rows(150_000)
-    assert many.dtype == np.float32
-    assert many.shape == (150_000, 4)
-    np.testing.assert_array_equal(rows(1000), many[:1000])
-    assert len(np.unique(many, axis=0)) == len(many)
 
 
 def test_exponent():
