@@ -1,6 +1,6 @@
 """The records of runs: one JSON line each, in `NAME.jsonl` while running and packed in `NAME.jsonl.xz`.
 
-Of several records of the same run the last one counts.
+If a run has several records, the last one counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 @dataclass(frozen=True)
 class Run:
-    """What identifies a run within a file of records."""
+    """The identity of a run within a file of records."""
 
     dataset: str
     n: int | None  # this many rows, drawn by the seed; None for all
@@ -30,7 +30,7 @@ class Run:
     seed: int
 
     @classmethod
-    def of(cls, record: Record) -> Run:
+    def from_record(cls, record: Record) -> Run:
         return cls(**{name: record[name] for name in cls.__dataclass_fields__})
 
     def __str__(self) -> str:
@@ -56,27 +56,14 @@ class Store:
     def packed(self) -> Path:
         return self.folder / f"{self.name}.jsonl.xz"
 
-    @property
-    def config(self) -> Path:
-        return self.folder / f"{self.name}.toml"
-
-    def keep_config(self, text: str) -> None:
-        """Lay the experiment beside its records: they tell what was made, it tells what should have been."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.config.write_text(text)
-
     def append(self, record: Record) -> None:
         append_line(self.plain, record)
 
     def read(self) -> dict[Run, Record]:
         """Return the last record of each run."""
-        return {Run.of(record): record for record in self._all()}
-
-    def _all(self) -> Iterator[Record]:
-        if self.packed.exists():
-            yield from _parse(lzma.decompress(self.packed.read_bytes()))
-        if self.plain.exists():
-            yield from _parse(self.plain.read_bytes())
+        contents = lzma.decompress(self.packed.read_bytes()) if self.packed.exists() else b""
+        contents += self.plain.read_bytes() if self.plain.exists() else b""
+        return {Run.from_record(record): record for record in _parse(contents)}
 
     def pack(self) -> None:
         """Compress all records into one file, which takes the place of the plain one."""
@@ -100,20 +87,20 @@ def append_line(path: Path, record: Record) -> None:
         os.fsync(file.fileno())
 
 
-def add_results_option(parser: argparse.ArgumentParser) -> None:
-    """Let a command be told where records are."""
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the records (%(default)s)")
-
-
-def stores(folder: Path) -> list[Store]:
-    """Return all records in a folder."""
-    names = {path.name.split(".jsonl")[0] for path in folder.glob("*.jsonl*") if not path.name.endswith(".draft")}
-    return [Store(folder, name) for name in sorted(names)]
-
-
-def _parse(content: bytes) -> Iterator[Record]:
-    for line in content.splitlines():
+def _parse(contents: bytes) -> Iterator[Record]:
+    for line in contents.splitlines():
         try:
             yield json.loads(line)
         except ValueError:
             continue  # half a line
+
+
+def list_stores(folder: Path) -> list[Store]:
+    """Return all stores of a folder."""
+    names = {path.name.split(".jsonl")[0] for path in folder.glob("*.jsonl*") if not path.name.endswith(".draft")}
+    return [Store(folder, name) for name in sorted(names)]
+
+
+def add_results_option(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told where records are."""
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the records (%(default)s)")

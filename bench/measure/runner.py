@@ -32,7 +32,7 @@ from bench.measure.machine import count_processors, describe_machine
 from bench.measure.memory import keep_memory
 from bench.measure.objective import check_medoids, compute_objective
 from bench.measure.process import Announce, Limits, TaskError, run_alone
-from bench.measure.records import Record, Run, Store, add_results_option, stores
+from bench.measure.records import Record, Run, Store, add_results_option, list_stores
 from bench.methods.table import CONTESTANTS
 
 UNTIMED_SECONDS = 3600.0  # the limit for loading the data, and for computing the objective
@@ -122,10 +122,15 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
     `again` says which runs are repeated: "never", "failed", or "all".
     """
     known = store.read()
-    runs = [run for run in config.runs() if only in str(run)]
+    runs = [run for run in config.list_runs() if only in str(run)]
     due = [run for run in runs if is_due(known.get(run), again)]
     faults = fetch_data(dict.fromkeys(run.dataset for run in due), setting)
-    common = {"variant": setting.variant, "threads": setting.threads, "machine": describe_machine()}
+    common = {
+        "experiment": config.experiment,
+        "variant": setting.variant,
+        "threads": setting.threads,
+        "machine": describe_machine(),
+    }
     possible = []
     for run in due:
         reason = CONTESTANTS[run.method].explain_absence() or faults.get(run.dataset)
@@ -171,7 +176,7 @@ class Durations:
 
     def add(self, record: Record) -> None:
         if record["status"] != "unavailable":
-            self._known.setdefault(self._kind(Run.of(record)), []).append(record["elapsed"])
+            self._known.setdefault(self._kind(Run.from_record(record)), []).append(record["elapsed"])
 
     def estimate(self, runs: Sequence[Run]) -> str:
         """Return the time that these runs will take, as text; a run of an unknown kind counts as the mean kind."""
@@ -194,16 +199,14 @@ def name_store(config: Config, variant: str, threads: int | None) -> str:
 
 def run_experiment(arguments: argparse.Namespace) -> None:
     """Run an experiment, or go on with it."""
-    path = find_config(arguments.experiment)
-    config = read_config(path)
+    config = read_config(find_config(arguments.experiment))
     if arguments.as_published:
-        config = config.with_as_published()
+        config = config.add_as_published()
     memory = arguments.memory_limit or config.memory_limit
     limits = Limits(arguments.time_limit or config.time_limit, int(memory * 2**30), UNTIMED_SECONDS)
     threads = arguments.threads or count_processors()
     setting = Setting(arguments.data, arguments.variant, threads, limits, arguments.in_process)
     store = Store(arguments.results, name_store(config, arguments.variant, arguments.threads))
-    store.keep_config(path.read_text())
     again = "all" if arguments.again else "failed" if arguments.retry else "never"
     n_made = execute(config, setting, store, again=again, only=arguments.only)
     records = store.read()
@@ -213,7 +216,7 @@ def run_experiment(arguments: argparse.Namespace) -> None:
 
 def pack_records(arguments: argparse.Namespace) -> None:
     """Compress all records of a folder."""
-    for store in stores(arguments.results):
+    for store in list_stores(arguments.results):
         store.pack()
         print(store.packed)
 

@@ -1,4 +1,4 @@
-"""One page that shows all tables and figures and needs nothing else."""
+"""One page that shows all tables and figures, and needs no other file."""
 
 from __future__ import annotations
 
@@ -26,6 +26,16 @@ figure { margin: 1.5em 0; }
 figcaption { color: #555; }
 nav a { margin-right: 1em; }
 """
+INTRODUCTION = """
+<p>RT is the time of a method relative to the reference, ΔRO its objective relative to the reference minus one, both in
+percent; the objective is the sum over all rows of the distance to the nearest medoid, computed in float64 from the
+medoids that a method returned. Three figures are ours (standard deviation over seeds) / the paper's / the difference.
+“–” means that there is no result: the table of missing runs has the reason.</p>
+<p>“OneBatchPAM (default)” is what a user of this package gets: a progressive batch, refined. “As published” has the
+weights of the authors' code, q instead of 1/q. The centres of k-means are “snapped” to the nearest row not taken yet.
+The rows of the paper are our code, but BanditPAM++ is the package of its authors behind our interface; onebatch,
+kmedoids, banditpam and scikit-learn are called as they are installed.</p>
+"""
 
 
 @dataclass(frozen=True)
@@ -36,61 +46,38 @@ class Section:
     pictures: Sequence[Picture]
     tables: Sequence[Table]
 
+    @property
+    def title(self) -> str:
+        name, config = self.scores.name, self.scores.config
+        return html.escape(config.title if name == config.name else f"{config.title} ({name})")
+
 
 def render(sections: Sequence[Section]) -> str:
-    """Return the page."""
-    links = "".join(f'<a href="#{section.scores.name}">{_title(section)}</a>' for section in sections)
-    body = "\n".join(_section(section) for section in sections)
+    """Return the page as HTML."""
+    links = "".join(f'<a href="#{section.scores.name}">{section.title}</a>' for section in sections)
+    body = "\n".join(_render_section(section) for section in sections)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>onebatchpam: benchmarks</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>onebatchpam: benchmarks</h1>\n<nav>{links}</nav>\n{_method()}{body}\n</body>\n</html>\n"
+        f"<h1>onebatchpam: benchmarks</h1>\n<nav>{links}</nav>{INTRODUCTION}{body}\n</body>\n</html>\n"
     )
 
 
-def _method() -> str:
+def _render_section(section: Section) -> str:
+    records = section.scores.records.values()
+    machines = dict.fromkeys(summarise_machine(record["machine"], record["threads"]) for record in records)
     return (
-        "<p>RT is the time of a method relative to the reference, ΔRO its objective relative to the reference minus "
-        "one, both in percent; the objective is the sum over all rows of the distance to the nearest medoid, computed "
-        "in float64 from the medoids that a method returned. Where there are three figures they are ours (standard "
-        "deviation over seeds) / the paper's / the difference. “–” means that there is no result: the "
-        "reasons stand in the table of missing runs.</p>\n"
-        "<p>“OneBatchPAM (default)” is what a user of this package gets: a progressive batch, refined. "
-        "“As published” has the weights of the authors' code, q instead of 1/q. The centres of k-means are "
-        "“snapped” to the nearest row not taken yet. The rows of the paper are our code, but BanditPAM++ is "
-        "the package of its authors behind our interface; onebatch, kmedoids, banditpam and scikit-learn are called as "
-        "they are installed.</p>\n"
+        f'<h2 id="{section.scores.name}">{section.title}</h2>\n'
+        f"<p>Metric {html.escape(section.scores.config.metric)}; measured with:</p>\n"
+        f"<ul>{''.join(f'<li>{html.escape(machine)}</li>' for machine in machines)}</ul>\n"
+        + "".join(table.as_html() for table in section.tables)
+        + "".join(_render_picture(picture) for picture in section.pictures)
     )
 
 
-def _section(section: Section) -> str:
-    pictures = "".join(_picture(picture) for picture in section.pictures)
-    tables = "".join(_table(table) for table in section.tables)
-    heading = f'<h2 id="{section.scores.name}">{_title(section)}</h2>'
-    return f"{heading}\n{_machines(section.scores)}{tables}{pictures}"
-
-
-def _title(section: Section) -> str:
-    scores = section.scores
-    title = scores.config.title if scores.name == scores.config.name else f"{scores.config.title} ({scores.name})"
-    return html.escape(title)
-
-
-def _table(table: Table) -> str:
-    text = table.html()
-    return text.replace("<table>", '<table class="notes">') if table.slug.endswith("-missing") else text
-
-
-def _picture(picture: Picture) -> str:
+def _render_picture(picture: Picture) -> str:
     content = base64.b64encode(picture.path.read_bytes()).decode()
     title = html.escape(picture.title)
     image = f'<img alt="{title}" src="data:image/png;base64,{content}">'
     return f"<figure>{image}<figcaption>{title}</figcaption></figure>\n"
-
-
-def _machines(scores: Scores) -> str:
-    """Say what the runs were made with, once for each machine, set of versions and number of threads."""
-    kinds = dict.fromkeys(summarise_machine(each["machine"], each["threads"]) for each in scores.records.values())
-    lines = "".join(f"<li>{html.escape(kind)}</li>" for kind in kinds)
-    return f"<p>Metric {html.escape(scores.config.metric)}; measured with:</p>\n<ul>{lines}</ul>\n"

@@ -1,4 +1,4 @@
-"""`python -m bench tables` and `python -m bench figures`: what the records say, in files and on one page."""
+"""`python -m bench tables`, `figures` and `report`: what the records say, on the screen, in files and on one page."""
 
 from __future__ import annotations
 
@@ -6,72 +6,79 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench.measure.config import ConfigError, read_config
-from bench.measure.records import Store, add_results_option, stores
+from bench.measure.config import find_config, read_config
+from bench.measure.records import Store, add_results_option, list_stores
+from bench.report.figures import draw_figures
+from bench.report.page import Section, render
 from bench.report.scores import TIMES, Scores, name_in_terms
-from bench.report.tables import Table, tables
+from bench.report.tables import Table, make_tables, tabulate_details
 
 
-def chosen_scores(arguments: argparse.Namespace) -> list[Scores]:
+def read_scores(store: Store, reference: str | None = None, time: str = "call") -> Scores:
+    """Return the scores of an experiment; records that do not name theirs are of the one in bench/configs."""
+    records = store.read()
+    experiments = [store.name, *(record["experiment"] for record in records.values() if "experiment" in record)]
+    return Scores(store.name, records, read_config(find_config(experiments[-1])), reference, time)
+
+
+def choose_scores(arguments: argparse.Namespace) -> list[Scores]:
     """Return the scores of the experiments that were named, or of all that have records."""
-    available = {store.name: store for store in stores(arguments.results)}
-    unknown = [name for name in arguments.experiments if name not in available]
-    if unknown or not available:
-        there = ", ".join(available) or "no records at all"
-        raise FileNotFoundError(f"no records of {', '.join(unknown) or 'anything'} in {arguments.results}: {there}")
-    chosen = arguments.experiments or available
-    return [scores_of(available[name], arguments.reference, arguments.time) for name in chosen]
+    stores = {store.name: store for store in list_stores(arguments.results)}
+    unknown = [name for name in arguments.experiments if name not in stores]
+    if unknown or not stores:
+        known = ", ".join(stores) or "no records at all"
+        raise FileNotFoundError(f"no records of {', '.join(unknown) or 'anything'} in {arguments.results}: {known}")
+    return [read_scores(stores[name], arguments.reference, arguments.time) for name in arguments.experiments or stores]
 
 
-def scores_of(store: Store, reference: str | None = None, time: str = "call") -> Scores:
-    """Return the scores of an experiment."""
-    if not store.config.exists():
-        raise ConfigError(f"{store.config} is missing: `python -m bench run` lays it beside the records")
-    return Scores(store, read_config(store.config), reference, time)
-
-
-def write_tables(arguments: argparse.Namespace) -> None:
-    """Print the tables, but for the long list of all figures, and write all of them as Markdown and CSV."""
-    folder: Path = arguments.results / "tables"
+def write_tables(scores: Scores, folder: Path) -> list[Table]:
+    """Write the tables of an experiment as Markdown and CSV, all its figures as CSV only; return those for reading."""
     folder.mkdir(parents=True, exist_ok=True)
-    for scores in chosen_scores(arguments):
-        all_tables = tables(scores)
-        shown = [table for table in all_tables if not is_long(table)]
-        (folder / f"{scores.name}.md").write_text("\n".join(table.markdown() for table in shown))
-        for table in all_tables:
-            (folder / f"{table.slug}.csv").write_text(table.csv())
-        for table in shown:
-            print(table.markdown())
+    tables = make_tables(scores)
+    (folder / f"{scores.name}.md").write_text("\n".join(table.as_markdown() for table in tables))
+    for table in (*tables, tabulate_details(scores)):
+        (folder / f"{table.slug}.csv").write_text(table.as_csv())
+    return tables
+
+
+def show_tables(arguments: argparse.Namespace) -> None:
+    """Write the tables of all experiments and print those for reading."""
+    folder = arguments.results / "tables"
+    for scores in choose_scores(arguments):
+        for table in write_tables(scores, folder):
+            print(table.as_markdown())
     print(f"also in {folder}, with all figures as CSV")
 
 
-def is_long(table: Table) -> bool:
-    """Say whether a table is for machines rather than for reading."""
-    return table.slug.endswith("-details")
-
-
-def write_figures(arguments: argparse.Namespace) -> None:
+def draw_page(arguments: argparse.Namespace) -> None:
     """Draw the figures of all experiments, and put them on one page with the tables."""
-    from bench.report import figures, page
-
-    folder: Path = arguments.results / "figures"
+    folder = arguments.results / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     sections = []
-    for scores in chosen_scores(arguments):
-        drawn = figures.draw(scores, folder)
-        sections.append(page.Section(scores, drawn, [table for table in tables(scores) if not is_long(table)]))
-        for picture in drawn:
+    for scores in choose_scores(arguments):
+        sections.append(Section(scores, draw_figures(scores, folder), make_tables(scores)))
+        for picture in sections[-1].pictures:
             print(picture.path)
     path = arguments.results / f"{name_in_terms('report', arguments.reference, arguments.time)}.html"
-    path.write_text(page.render(sections))
+    path.write_text(render(sections))
     print(path)
 
 
+def write_report(arguments: argparse.Namespace) -> None:
+    """Write all tables, figures and the page that shows them."""
+    folder = arguments.results / "tables"
+    for scores in choose_scores(arguments):
+        write_tables(scores, folder)
+    print(folder)
+    draw_page(arguments)
+
+
 def add_command(commands: Any) -> None:
-    """Add `tables` and `figures` to the command line."""
+    """Add `tables`, `figures` and `report` to the command line."""
     for name, run, text in (
-        ("tables", write_tables, "the paper's tables from the records, as Markdown and CSV"),
-        ("figures", write_figures, "the paper's figures from the records, and a page with all of it"),
+        ("tables", show_tables, "the paper's tables from the records, as Markdown and CSV"),
+        ("figures", draw_page, "the paper's figures from the records, and a page with all of it"),
+        ("report", write_report, "all tables and figures from the records, and the page, in files"),
     ):
         parser = commands.add_parser(name, help=text)
         parser.add_argument("experiments", nargs="*", metavar="experiment", help="all that have records unless given")

@@ -142,24 +142,24 @@ def test_an_unknown_experiment_is_told(capsys):
 
 def test_all_experiments_can_be_read():
     for path in Path(__file__).parents[2].glob("bench/configs/*.toml"):
-        assert read_config(path).runs()
+        assert read_config(path).list_runs()
 
 
 def test_the_papers_experiments_are_complete():
-    small, large = (read_config(find_config(name)).with_as_published() for name in ("small", "large"))
+    small, large = (read_config(find_config(name)).add_as_published() for name in ("small", "large"))
     rows = {name for name, contestant in CONTESTANTS.items() if contestant.kind == "paper"}
-    assert rows <= {run.method for run in small.runs()}
+    assert rows <= {run.method for run in small.list_runs()}
     out_of_reach = {"FasterPAM", "Alternate", "BanditPAM++-0", "BanditPAM++-2", "BanditPAM++-5"}
-    assert rows - out_of_reach <= {run.method for run in large.runs() if run.dataset == "covertype"}
-    assert {(run.k, run.seed) for run in small.runs()} == {(k, seed) for k in (10, 50, 100) for seed in range(5)}
+    assert rows - out_of_reach <= {run.method for run in large.list_runs() if run.dataset == "covertype"}
+    assert {(run.k, run.seed) for run in small.list_runs()} == {(k, seed) for k in (10, 50, 100) for seed in range(5)}
 
 
 def test_seeds_come_one_after_the_other_and_no_run_twice(tmp_path):
     path = tmp_path / "test.toml"
     path.write_text(CONFIG + CONFIG[CONFIG.index("[[grid]]") :])
-    runs = read_config(path).runs()
+    runs = read_config(path).list_runs()
     assert [run.seed for run in runs] == [0, 0, 1, 1]
-    assert AS_PUBLISHED in {run.method for run in read_config(path).with_as_published().runs()}
+    assert AS_PUBLISHED in {run.method for run in read_config(path).add_as_published().list_runs()}
 
 
 def test_records_of_other_settings_have_another_name(tmp_path):
@@ -210,9 +210,9 @@ def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
 
     assert main(command) == 0
     records = [json.loads(line) for line in path.read_text().splitlines()]
-    expected = [run for run in read_config(find_config("smoke")).runs() if run.seed == 0]
+    expected = [run for run in read_config(find_config("smoke")).list_runs() if run.seed == 0]
     assert len(records) == len(expected)  # none twice
-    assert {Run.of(record) for record in records} == set(expected)
+    assert {Run.from_record(record) for record in records} == set(expected)
     for record in records:
         assert record["status"] == "ok", record["reason"]
         assert record["seconds"] > 0
@@ -238,7 +238,7 @@ def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
 
     assert main(["run", "smoke", "--results", str(tmp_path), "--threads", "1"]) == 0
     records = Store(tmp_path, "smoke-1-threads").read()
-    assert set(records) == set(read_config(find_config("smoke")).runs())
+    assert set(records) == set(read_config(find_config("smoke")).list_runs())
     assert {record["status"] for record in records.values()} == {"ok"}
 
 

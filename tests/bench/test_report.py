@@ -14,10 +14,10 @@ from bench.measure.config import ConfigError, read_config
 from bench.measure.records import Run, Store
 from bench.methods.table import AS_PUBLISHED, CONTESTANTS
 from bench.report import paper
-from bench.report.figures import pareto_front
-from bench.report.report import scores_of
-from bench.report.scores import Spread, selection_seconds
-from bench.report.tables import Entry, Table, tables
+from bench.report.figures import find_front
+from bench.report.report import read_scores
+from bench.report.scores import Spread, measure_selection
+from bench.report.tables import Entry, Table, make_tables, tabulate_details
 
 CONFIG = """
 title = "Test"
@@ -60,16 +60,23 @@ def made_up(run):
 
 
 @pytest.fixture
-def store(tmp_path):
+def config(tmp_path):
+    """Return the file of an experiment."""
+    path = tmp_path / "test.toml"
+    path.write_text(CONFIG)
+    return path
+
+
+@pytest.fixture
+def store(tmp_path, config):
     store = Store(tmp_path, "test")
-    store.keep_config(CONFIG)
-    for run in read_config(store.config).runs():
-        store.append(record_of(run, *made_up(run)))
+    for run in read_config(config).list_runs():
+        store.append(record_of(run, *made_up(run), experiment=str(config)))
     return store
 
 
 def table(scores, slug):
-    return next(each for each in tables(scores) if each.slug == slug)
+    return next(table for table in make_tables(scores) if table.slug == slug)
 
 
 def entry(found, row, column):
@@ -77,7 +84,7 @@ def entry(found, row, column):
 
 
 def test_scores_are_those_of_the_paper(store):
-    cell = scores_of(store).cells["OneBatchPAM-nniw", "letter", 50]
+    cell = read_scores(store).cells["OneBatchPAM-nniw", "letter", 50]
     times, base = [0.2 * 50, 0.2 * 100], statistics.mean([50, 100])
     assert cell.rt.mean == pytest.approx(100 * statistics.mean(times) / base)
     assert cell.rt.std == pytest.approx(100 * statistics.stdev(times) / base)
@@ -93,14 +100,14 @@ def test_averages_are_means_of_means_and_of_deviations():
     average = Spread.average([Spread(1, 0.1), None, Spread(3, 0.3)])
     assert (average.mean, average.std, average.n_cells) == pytest.approx((2, 0.2, 2))
     assert Spread.average([None]) is None
-    assert Spread.of([4.0]) == Spread(4.0, None)
+    assert Spread.over_seeds([4.0]) == Spread(4.0, None)
 
 
 def test_the_papers_figures_stand_beside(store):
-    scores = scores_of(store)
+    scores = read_scores(store)
     found = entry(table(scores, "test-delta-ro-per-dataset"), "OneBatchPAM-nniw", "letter")
     assert (found.published.mean, found.published.std) == (1.8, 0.2)  # read in the appendix
-    assert found.text().endswith(" / 1.8 / +0.2")
+    assert str(found).endswith(" / 1.8 / +0.2")
     found = entry(table(scores, "test-summary"), "OneBatchPAM-nniw", "RT")
     assert found.published.mean == pytest.approx((34.0 + 8.5) / 2)  # of the two data sets that there are
     assert entry(table(scores, "test-summary"), "onebatch", "RT").published is None  # no row of the paper
@@ -110,18 +117,18 @@ def test_the_papers_figures_stand_beside(store):
 def test_the_data_without_slips_are_not_compared_with_the_paper(store):
     run = next(iter(store.read()))
     store.append(record_of(run, *made_up(run), variant="clean"))
-    assert entry(table(scores_of(store), "test-summary"), "OneBatchPAM-nniw", "RT").published is None
+    assert entry(table(read_scores(store), "test-summary"), "OneBatchPAM-nniw", "RT").published is None
 
 
 def test_another_reference(store):
-    scores = scores_of(store, "onebatch")
+    scores = read_scores(store, "onebatch")
     assert scores.cells["FasterPAM", "abalone", 10].rt.mean == pytest.approx(200)
     assert scores.cells["onebatch", "abalone", 10].delta_ro.mean == pytest.approx(0)
     # The paper's figures are relative to its own.
     assert entry(table(scores, "test-by-onebatch-summary"), "OneBatchPAM-nniw", "RT").published is None
-    assert scores_of(store, "FasterPAM").name == "test"
+    assert read_scores(store, "FasterPAM").name == "test"
     with pytest.raises(ConfigError, match="test has no method 'KMeans': expected one of Random, FasterPAM, "):
-        scores_of(store, "KMeans")
+        read_scores(store, "KMeans")
 
 
 def test_tables_in_other_terms_replace_no_others(store, tmp_path, capsys):
@@ -136,9 +143,9 @@ def test_tables_in_other_terms_replace_no_others(store, tmp_path, capsys):
 
 def test_the_time_of_the_selection_leaves_out_the_labels(store):
     record = next(iter(store.read().values()))
-    assert selection_seconds(record) == pytest.approx(0.75 * record["seconds"])
-    assert selection_seconds({"seconds": 3.0, "stages": {}}) == 3
-    scores = scores_of(store, time="selection")
+    assert measure_selection(record) == pytest.approx(0.75 * record["seconds"])
+    assert measure_selection({"seconds": 3.0, "stages": {}}) == 3
+    scores = read_scores(store, time="selection")
     assert scores.cells["onebatch", "abalone", 10].seconds.mean == pytest.approx(0.75 * 0.5 * 1.5 * 10)
 
 
@@ -148,7 +155,7 @@ def test_missing_runs_are_shown_with_their_reason(store):
     for seed in (0, 1):
         lost = Run("abalone", None, 10, "manhattan", "FasterPAM", seed)
         store.append(record_of(lost, 1, 1, status="memory", reason="too large"))
-    scores = scores_of(store)
+    scores = read_scores(store)
     rows = table(scores, "test-missing").rows
     assert ("letter", ["100", "OneBatchPAM-nniw", "1", "timeout: too slow"]) in rows
     assert ("abalone", ["10", "FasterPAM", "2", "memory: too large"]) in rows
@@ -157,71 +164,71 @@ def test_missing_runs_are_shown_with_their_reason(store):
     assert scores.cells["OneBatchPAM-nniw", "letter", 100].rt.std is None  # one seed is left
     # the reference's mean is over the seed that both have
     assert scores.cells["OneBatchPAM-nniw", "letter", 100].rt.mean == pytest.approx(20)
-    assert "[2 of 3]" in entry(table(scores, "test-rt-per-dataset"), "Random", "abalone").text()
+    assert "[2 of 3]" in str(entry(table(scores, "test-rt-per-dataset"), "Random", "abalone"))
 
 
-def test_runs_that_were_never_made_are_shown(store):
-    store.keep_config(CONFIG.replace("seeds = 2", "seeds = 3"))
-    rows = table(scores_of(store), "test-missing").rows
+def test_runs_that_were_never_made_are_shown(store, config):
+    config.write_text(CONFIG.replace("seeds = 2", "seeds = 3"))
+    rows = table(read_scores(store), "test-missing").rows
     assert rows == [(name, ["10, 50, 100", "all", "12", "not run"]) for name in ("abalone", "letter")]
 
 
-def test_once_made_as_published_it_is_missed(store):
-    store.keep_config(CONFIG.replace('"Random"', '"OneBatchPAM-lwcs", "Random"'))
-    assert AS_PUBLISHED not in str(table(scores_of(store), "test-missing").rows)
+def test_once_made_as_published_it_is_missed(store, config):
+    config.write_text(CONFIG.replace('"Random"', '"OneBatchPAM-lwcs", "Random"'))
+    assert AS_PUBLISHED not in str(table(read_scores(store), "test-missing").rows)
     store.append(record_of(Run("letter", None, 10, "manhattan", AS_PUBLISHED, 0), 1, 1))
-    rows = table(scores_of(store), "test-missing").rows
+    rows = table(read_scores(store), "test-missing").rows
     assert ("abalone", ["10, 50, 100", f"OneBatchPAM-lwcs, {AS_PUBLISHED}", "12", "not run"]) in rows
 
 
 def test_csv_has_the_numbers(store):
-    rows = list(csv.DictReader(io.StringIO(table(scores_of(store), "test-summary").csv())))
+    rows = list(csv.DictReader(io.StringIO(table(read_scores(store), "test-summary").as_csv())))
     row = next(row for row in rows if row["method"] == "OneBatchPAM-nniw")
     assert float(row["ΔRO mean"]) == pytest.approx(2)
     assert float(row["ΔRO paper mean"]) == pytest.approx(1.6)
     assert float(row["ΔRO difference"]) == pytest.approx(0.4)
     assert row["RT cells"] == row["RT cells expected"] == "6"
-    details = list(csv.DictReader(io.StringIO(table(scores_of(store), "test-details").csv())))
+    details = list(csv.DictReader(io.StringIO(tabulate_details(read_scores(store)).as_csv())))
     assert len(details) == 2 * 3 * 4
     assert float(details[0]["seconds"]) == pytest.approx(0.15)
 
 
 def test_text_of_entries():
-    assert Entry(Spread(1.25, 0.5), Spread(1.0, 0.1)).text() == "1.2 (0.5) / 1.0 / +0.2"
-    assert Entry(Spread(0.034, None)).text() == "0.034"
-    assert Entry(None, Spread(7.0, 1.0)).text() == "– / 7.0 / –"
-    assert Entry(None).text() == "–"
-    assert Entry(Spread(1.0, None), Spread(1.04, None)).text() == "1.0 / 1.0 / 0.0"
+    assert str(Entry(Spread(1.25, 0.5), Spread(1.0, 0.1))) == "1.2 (0.5) / 1.0 / +0.2"
+    assert str(Entry(Spread(0.034, None))) == "0.034"
+    assert str(Entry(None, Spread(7.0, 1.0))) == "– / 7.0 / –"
+    assert str(Entry(None)) == "–"
+    assert str(Entry(Spread(1.0, None), Spread(1.04, None))) == "1.0 / 1.0 / 0.0"
     # Of some k only, it is not compared with the paper's of all.
-    assert Entry(Spread(1.5, None), Spread(1.0, None), n_expected=3).text() == "1.5 [1 of 3] / 1.0 / –"
+    assert str(Entry(Spread(1.5, None), Spread(1.0, None), n_expected=3)) == "1.5 [1 of 3] / 1.0 / –"
     shown = Table("x", "A | B", "", ["a|b"], [("<m>", [Entry(Spread(1, None)), "<&>"])])
-    assert "| <m> | 1.0 | <&> |" in shown.markdown()
-    assert "a\\|b" in shown.markdown()
-    assert "<th>&lt;m&gt;</th><td>1.0</td><td>&lt;&amp;&gt;</td>" in shown.html()
+    assert "| <m> | 1.0 | <&> |" in shown.as_markdown()
+    assert "a\\|b" in shown.as_markdown()
+    assert "<th>&lt;m&gt;</th><td>1.0</td><td>&lt;&amp;&gt;</td>" in shown.as_html()
 
 
 def test_the_papers_averages_are_those_of_its_data_sets():
     """A slip of the pen in paper.toml would show: the summary is the mean of the other tables but for rounding."""
     for scale in ("small", "large"):
-        names = paper.datasets(scale)
+        names = paper.list_datasets(scale)
         assert len(names) == 5
         for measure in ("rt", "delta_ro"):
             for method, contestant in CONTESTANTS.items():
-                summary = paper.figure(scale, names, measure, method)
+                summary = paper.find_figure(scale, names, measure, method)
                 if summary is not None:
-                    parts = [paper.figure(scale, [name], measure, method) for name in names]
+                    parts = [paper.find_figure(scale, [name], measure, method) for name in names]
                     assert summary.mean == pytest.approx(statistics.mean(part.mean for part in parts), abs=0.07)
                     assert summary.std == pytest.approx(statistics.mean(part.std for part in parts), abs=0.07)
                 else:
                     assert scale == "large" or contestant.paper_row is None
-    assert paper.figure("small", ["cifar20k"], "rt", "Random") is None
-    assert paper.figure("large", ["mnist"], "rt", "FasterPAM") is None
+    assert paper.find_figure("small", ["cifar20k"], "rt", "Random") is None
+    assert paper.find_figure("large", ["mnist"], "rt", "FasterPAM") is None
 
 
 def test_the_front_is_what_nothing_beats():
     points = [(1, 9, "a"), (2, 5, "b"), (3, 6, "c"), (2, 7, "d"), (4, 5, "e"), (5, 1, "f"), (2, 5, "g")]
     beaten = {q[2] for q in points for p in points if p[0] <= q[0] and p[1] <= q[1] and (p[0] < q[0] or p[1] < q[1])}
-    assert {point[2] for point in pareto_front(points)} == {point[2] for point in points} - beaten
+    assert {point[2] for point in find_front(points)} == {point[2] for point in points} - beaten
 
 
 def test_the_page_needs_nothing_else(store, capsys):
@@ -232,6 +239,23 @@ def test_the_page_needs_nothing_else(store, capsys):
     assert all(base64.b64decode(image.removeprefix("data:image/png;base64,"))[:4] == b"\x89PNG" for image in images)
     assert not re.search(r'(src|href)="(?!data:|#)', page)
     assert "Chip, 2 processors, 2 threads" in page
+
+
+def test_records_that_name_no_experiment_are_of_ours(tmp_path):
+    run = Run("blobs", None, 3, "manhattan", "FasterPAM", 0)
+    Store(tmp_path, "smoke").append(record_of(run, 1, 1))
+    assert read_scores(Store(tmp_path, "smoke")).config.title == "Smoke"
+    Store(tmp_path, "mine").append(record_of(run, 1, 1))
+    with pytest.raises(ConfigError, match="there is no experiment 'mine'"):
+        read_scores(Store(tmp_path, "mine"))
+
+
+def test_the_report_has_everything(store, capsys):
+    assert main(["report", "--results", str(store.folder)]) == 0
+    assert "###" not in capsys.readouterr().out
+    assert (store.folder / "report.html").exists()
+    assert (store.folder / "tables" / "test.md").exists()
+    assert len(list((store.folder / "tables").glob("*.csv"))) == 1 + 2 + 3 + 1 + 1
 
 
 def test_tables_are_written(store, capsys):
