@@ -1,6 +1,6 @@
 """`python -m bench gap`: the gap to FasterPAM against k / m, and the picture of docs/refinement.md.
 
-From the records of the experiment `batch`: one point for each data set, k and batch size, the mean over seeds of the
+The records of the experiment `batch` yield one point for each data set, k and batch size: the mean over seeds of the
 objective relative to that of FasterPAM with the same seed, minus 1.
 """
 
@@ -18,18 +18,17 @@ from typing import Any
 import numpy as np
 
 from bench.measure.records import Record, Store, add_results_option
+from onebatchpam import OneBatchPAM
 
 EXPERIMENT, REFERENCE = "batch", "FasterPAM"
 PICTURE = Path(__file__).parents[2] / "docs" / "refinement.png"
-# How the methods of the experiment are called with the paper's batch size.
-WITH_PAPER_SIZE = {"OneBatchPAM-nniw": "nniw", "OneBatchPAM (default)": "refined"}
 TITLES = {"nniw": "the paper's: nniw, not refined", "refined": "the default: progressive, refined"}
 COLOURS = {"nniw": "#4c72b0", "refined": "#2a9d5c"}
 
 
 @dataclass(frozen=True)
 class Point:
-    """The gap of a method with a batch of m."""
+    """The gap of an algorithm, "nniw" or "refined", with a batch of m."""
 
     kind: str
     dataset: str
@@ -39,40 +38,44 @@ class Point:
 
     @property
     def constant(self) -> float:
-        """What c would be if the gap were c k / m."""
+        """The c for which the gap is c k / m."""
         return self.gap * self.m / self.k
 
 
-def batch_size(record: Record) -> tuple[str, int] | None:
-    """Return which of the two algorithms a record is of, and its batch size; None for others."""
-    name, n, k = record["method"], record["n_rows"], record["k"]
+def find_batch_size(record: Record) -> tuple[str, int] | None:
+    """Return the algorithm and the batch size of a record; None if it has no batch, or one of all rows."""
+    n, k = record["n_rows"], record["k"]
     paper_size = 100 * math.log(k * n)
-    if name in WITH_PAPER_SIZE:
-        kind, m = WITH_PAPER_SIZE[name], paper_size if name == "OneBatchPAM-nniw" else max(paper_size, 10 * k)
-    elif found := re.fullmatch(r"(nniw|refined), ([\d.]+) ([mk])", name):
-        kind, m = found[1], float(found[2]) * (paper_size if found[3] == "m" else k)
+    named = re.fullmatch(r"(nniw|refined), ([\d.]+) ([mk])", record["method"])
+    if named:
+        kind, m = named[1], float(named[2]) * (paper_size if named[3] == "m" else k)
+    elif record["method"] == "OneBatchPAM-nniw":
+        kind, m = "nniw", paper_size
+    elif record["method"] == "OneBatchPAM (default)":
+        kind, m = "refined", max(paper_size, 10 * k)
     else:
         return None
     return (kind, int(m)) if m < n else None
 
 
-def points_of(records: list[Record]) -> list[Point]:
-    """Compare each run with FasterPAM from the same seed."""
-    references = {_case(record): record["objective"] for record in records if record["method"] == REFERENCE}
+def compute_points(records: list[Record]) -> list[Point]:
+    """Compare each run with FasterPAM from the same seed; runs without such a partner are left out."""
+
+    def identify(record: Record) -> tuple[Any, ...]:
+        return record["dataset"], record["k"], record["seed"]
+
+    references = {identify(record): record["objective"] for record in records if record["method"] == REFERENCE}
     gaps = defaultdict(list)
     for record in records:
-        size = batch_size(record)
-        if size is not None and _case(record) in references:
-            gap = record["objective"] / references[_case(record)] - 1
-            gaps[(size[0], record["dataset"], record["k"], size[1])].append(gap)
+        size = find_batch_size(record)
+        if size is not None and identify(record) in references:
+            kind, m = size
+            gap = record["objective"] / references[identify(record)] - 1
+            gaps[kind, record["dataset"], record["k"], m].append(gap)
     return [Point(*key, statistics.mean(values)) for key, values in sorted(gaps.items())]
 
 
-def _case(record: Record) -> tuple[Any, ...]:
-    return record["dataset"], record["k"], record["seed"]
-
-
-def table(points: list[Point]) -> str:
+def make_tables(points: list[Point]) -> str:
     """Return the constants, and the gaps by points per medoid, as Markdown."""
     lines = ["| | data | c in gap ≈ c·k/m, median (quartiles) |", "|---|---|---|"]
     for kind, title in TITLES.items():
@@ -84,21 +87,18 @@ def table(points: list[Point]) -> str:
     by_size = defaultdict(list)
     for point in points:
         if point.kind == "refined":
-            by_size[(point.k, round(point.m / point.k, 1))].append(point.gap)
-    lines += [
-        f"| {k} | {ratio} | {statistics.mean(gaps):.2%} | {len(gaps)} |" for (k, ratio), gaps in sorted(by_size.items())
-    ]
+            by_size[point.k, round(point.m / point.k, 1)].append(point.gap)
+    for (k, ratio), gaps in sorted(by_size.items()):
+        lines.append(f"| {k} | {ratio} | {statistics.mean(gaps):.2%} | {len(gaps)} |")
     return "\n".join(lines)
 
 
 def draw(points: list[Point], path: Path) -> None:
-    """Draw how a batch grows, and the gap against k / m."""
-    import matplotlib
+    """Draw a uniform and a progressive batch, and the gap against k / m."""
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (uniform, progressive, law) = plt.subplots(1, 3, figsize=(13, 4), width_ratios=(1, 1, 1.35))
+    figure = Figure(figsize=(13, 4))
+    uniform, progressive, law = figure.subplots(1, 3, width_ratios=(1, 1, 1.35))
     _draw_batch(uniform, "nniw", "A uniform batch")
     _draw_batch(progressive, "progressive", "A progressive batch")
     for kind, title in TITLES.items():
@@ -113,13 +113,10 @@ def draw(points: list[Point], path: Path) -> None:
     law.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
-    plt.close(figure)
 
 
 def _draw_batch(axes: Any, variant: str, title: str) -> None:
-    """Draw a blob and six small groups, the batch, and the medoids that are found with it."""
-    from onebatchpam import OneBatchPAM
-
+    """Draw a blob and six small groups, a batch of them, and the medoids that the batch leads to."""
     rng = np.random.RandomState(0)
     angles = np.arange(6) * np.pi / 3
     groups = np.repeat(30 * np.stack([np.cos(angles), np.sin(angles)], axis=1), 60, axis=0)
@@ -132,13 +129,13 @@ def _draw_batch(axes: Any, variant: str, title: str) -> None:
     axes.legend(fontsize=8, loc="lower center", ncols=2)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def show_gap(arguments: argparse.Namespace) -> None:
     """Print the tables and draw the picture."""
     records = [record for record in Store(arguments.results, EXPERIMENT).read().values() if record["status"] == "ok"]
     if not records:
         raise FileNotFoundError(f"no records of {EXPERIMENT}: make them by `python -m bench run {EXPERIMENT}`")
-    points = points_of(records)
-    print(table(points))
+    points = compute_points(records)
+    print(make_tables(points))
     draw(points, arguments.picture)
     print(f"\n{arguments.picture}")
 
@@ -148,4 +145,4 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("gap", help="the gap to FasterPAM against k / m")
     parser.add_argument("--picture", type=Path, default=PICTURE, help="where to draw it (%(default)s)")
     add_results_option(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=show_gap)

@@ -5,7 +5,7 @@ import math
 import pytest
 from bench.__main__ import main
 from bench.measure.records import Store
-from bench.studies.gap import points_of, table
+from bench.studies.gap import compute_points, make_tables
 
 N = 5000
 
@@ -39,17 +39,17 @@ def records(constant: float) -> list[dict]:
 
 
 def test_the_constant_is_found():
-    points = points_of(records(0.4))
+    points = compute_points(records(0.4))
     assert all(point.constant == pytest.approx(0.4) for point in points if point.kind == "nniw")
     assert {(point.k, point.m) for point in points if point.kind == "refined"} == {(20, 200), (60, 600)}
-    assert "| the paper's: nniw, not refined | blobs | 0.40 (0.40–0.40) |" in table(points)
-    assert "| 20 | 10.0 | 0.10% | 1 |" in table(points)
+    assert "| the paper's: nniw, not refined | blobs | 0.40 (0.40–0.40) |" in make_tables(points)
+    assert "| 20 | 10.0 | 0.10% | 1 |" in make_tables(points)
 
 
 def test_runs_without_a_reference_are_left_out():
     alone = [each for each in records(0.4) if each["method"] != "FasterPAM" or each["seed"] != 1]
-    assert all(point.constant == pytest.approx(0.4) for point in points_of(alone) if point.kind == "nniw")
-    assert points_of([each for each in alone if each["method"] != "FasterPAM"]) == []
+    assert all(point.constant == pytest.approx(0.4) for point in compute_points(alone) if point.kind == "nniw")
+    assert compute_points([each for each in alone if each["method"] != "FasterPAM"]) == []
 
 
 def test_the_command(tmp_path, capsys):
