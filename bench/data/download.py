@@ -17,7 +17,6 @@ import codecs
 import gzip
 import hashlib
 import io
-import os
 import pickle
 import tarfile
 import tempfile
@@ -49,7 +48,6 @@ class Source:
     parse: Callable[[bytes, DataSet, str], NDArray[Any]]  # from contents and variant to rows, labels included
     member: str | None = None  # the file inside a zip archive
     archive_hash: str | None = None
-    array_sha256: str | None = None  # of the paper's variant
     member_git_blob: str | None = None
 
 
@@ -118,86 +116,55 @@ def _read_images(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo], 
     return np.asarray(_PlainUnpickler(file, encoding="bytes").load()[b"data"], dtype=np.uint8)
 
 
-CIFAR_URL = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
-CIFAR_HASH = "md5:c58f30108f718f92721af3b95e74349a"
+CIFAR = Source(
+    "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
+    parse_cifar,
+    archive_hash="md5:c58f30108f718f92721af3b95e74349a",
+)
+MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz"
+GAS_URL = f"{UCI}/799/single+elder+home+monitoring+gas+and+position.zip"
+GAS_BLOB = "cb089050673e3d4ad1994a04607f4cf3eb6c7d30"
 
 SOURCES = {
-    "abalone": Source(
-        f"{UCI}/1/abalone.zip",
-        parse_csv,
-        "abalone.data",
-        array_sha256="a4f81c576813f3a55641f1db487efddfc6ded1dfe675d536d548cf0e91523a31",
-    ),
-    "bankruptcy": Source(
-        f"{UCI}/572/taiwanese+bankruptcy+prediction.zip",
-        parse_csv,
-        "data.csv",
-        array_sha256="38a31450e4a929df16a75dc9c1c29564bdfcb0b128fcad1cacd080cb6421aa6c",
-    ),
-    "mapping": Source(
-        f"{UCI}/400/crowdsourced+mapping.zip",
-        parse_csv,
-        "training.csv",
-        array_sha256="1c752f20743e692c3063f6d5fb058af962576763c693a8c7eda6cf26e5c38d48",
-    ),
-    "drybean": Source(
-        f"{UCI}/602/dry+bean+dataset.zip",
-        parse_arff,
-        "Dry_Bean_Dataset.arff",  # has the same numbers as the spreadsheet that the paper's loader read
-        array_sha256="9ce7e453ac289ea34ddb504013c81a6765f7b209f38ba7eb1e42c260cbacde91",
-    ),
-    "letter": Source(
-        f"{UCI}/59/letter+recognition.zip",
-        parse_csv,
-        "letter-recognition.data",
-        array_sha256="4b004d9ba03ebb13e0908fe8d536da52dfb38bacf0cef4b1e69b9ee2fdec7ad7",
-    ),
-    "cifar": Source(CIFAR_URL, parse_cifar, archive_hash=CIFAR_HASH),
-    "cifar20k": Source(
-        CIFAR_URL,
-        parse_cifar,
-        archive_hash=CIFAR_HASH,
-        array_sha256="fc3fd4ef46cd505e442576b49fb66af7a6c632f92079c93d57d7ac8c088709d6",
-    ),
-    "mnist": Source(
-        "https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz",
-        parse_idx,
-        array_sha256="60c3d739ab15558e8bd5129d404743735f247b10d0afde4db9217b316023a94a",
-    ),
-    "dota2": Source(
-        f"{UCI}/367/dota2+games+results.zip",
-        parse_headless_csv,
-        "dota2Train.csv",
-        array_sha256="69fe7b4fd240586a7e800a91a78c8247ab59728fc9493564199ac3178bfbe4e3",
-    ),
-    "monitor_gas": Source(
-        f"{UCI}/799/single+elder+home+monitoring+gas+and+position.zip",
-        parse_csv,
-        "database_gas.csv",
-        member_git_blob="cb089050673e3d4ad1994a04607f4cf3eb6c7d30",
-    ),
-    "covertype": Source(
-        f"{UCI}/31/covertype.zip",
-        parse_csv,
-        "covtype.data",
-        array_sha256="c382b1da14bc21c7a3ed8a41ac173f9278c6067cb69f47bb43792de1bd4ad022",
-    ),
+    "abalone": Source(f"{UCI}/1/abalone.zip", parse_csv, "abalone.data"),
+    "bankruptcy": Source(f"{UCI}/572/taiwanese+bankruptcy+prediction.zip", parse_csv, "data.csv"),
+    "mapping": Source(f"{UCI}/400/crowdsourced+mapping.zip", parse_csv, "training.csv"),
+    # The archive has a spreadsheet of the same numbers, which the paper's loader read.
+    "drybean": Source(f"{UCI}/602/dry+bean+dataset.zip", parse_arff, "Dry_Bean_Dataset.arff"),
+    "letter": Source(f"{UCI}/59/letter+recognition.zip", parse_csv, "letter-recognition.data"),
+    "cifar": CIFAR,
+    "cifar20k": CIFAR,
+    "mnist": Source(MNIST_URL, parse_idx),
+    "dota2": Source(f"{UCI}/367/dota2+games+results.zip", parse_headless_csv, "dota2Train.csv"),
+    "monitor_gas": Source(GAS_URL, parse_csv, "database_gas.csv", member_git_blob=GAS_BLOB),
+    "covertype": Source(f"{UCI}/31/covertype.zip", parse_csv, "covtype.data"),
+}
+ARRAY_SHA256 = {  # of the paper's variant
+    "abalone": "a4f81c576813f3a55641f1db487efddfc6ded1dfe675d536d548cf0e91523a31",
+    "bankruptcy": "38a31450e4a929df16a75dc9c1c29564bdfcb0b128fcad1cacd080cb6421aa6c",
+    "mapping": "1c752f20743e692c3063f6d5fb058af962576763c693a8c7eda6cf26e5c38d48",
+    "drybean": "9ce7e453ac289ea34ddb504013c81a6765f7b209f38ba7eb1e42c260cbacde91",
+    "letter": "4b004d9ba03ebb13e0908fe8d536da52dfb38bacf0cef4b1e69b9ee2fdec7ad7",
+    "cifar20k": "fc3fd4ef46cd505e442576b49fb66af7a6c632f92079c93d57d7ac8c088709d6",
+    "mnist": "60c3d739ab15558e8bd5129d404743735f247b10d0afde4db9217b316023a94a",
+    "dota2": "69fe7b4fd240586a7e800a91a78c8247ab59728fc9493564199ac3178bfbe4e3",
+    "covertype": "c382b1da14bc21c7a3ed8a41ac173f9278c6067cb69f47bb43792de1bd4ad022",
 }
 
 
-def fetch(name: str, variant: str = "paper", *, progress: bool = True) -> Path:
+def fetch(name: str, variant: str = "paper") -> Path:
     """Download, check, parse and cache a data set; return its file in the cache."""
     dataset = check_name(name)
     if name not in SOURCES:
         raise DownloadError(f"{name} has no public home")
     source = SOURCES[name]
-    content = _download(source, progress)
+    content = _download(source)
     try:
         member = content if source.member is None else _extract(content, source.member)
         _check(source.member_git_blob, hash_git_blob, member, f"{source.member} has the git blob id")
         X = source.parse(member, dataset, "paper")
         check_shape(X, dataset, "paper", source.url)
-        _check(source.array_sha256, hash_array, X, "the array has the SHA-256")
+        _check(ARRAY_SHA256.get(name), hash_array, X, "the array has the SHA-256")
         if variant == "clean":
             X = dataset.drop_label(source.parse(member, dataset, "clean"))
             check_shape(X, dataset, "clean", source.url)
@@ -222,7 +189,7 @@ def _check(expected: str | None, compute: Callable[[Any], str], content: Any, wh
         raise ValueError(f"{what} {actual}, expected {expected}")
 
 
-def _download(source: Source, progress: bool) -> bytes:
+def _download(source: Source) -> bytes:
     """Return the archive; pooch checks its hash if one is known. The file itself is not kept."""
     import pooch
 
@@ -233,7 +200,7 @@ def _download(source: Source, progress: bool) -> bytes:
                 source.url,
                 known_hash=source.archive_hash,
                 path=folder,
-                downloader=pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT_SECONDS),
+                downloader=pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT_SECONDS),
             )
         except (OSError, ValueError) as error:  # the connection failed, or the hash differs
             raise DownloadError(f"{source.url} could not be downloaded: {error}") from error
@@ -254,15 +221,10 @@ def _extract(content: bytes, name: str) -> bytes:
 def _save(X: NDArray[Any], path: Path) -> Path:
     """Write the file under another name first, so that a file of this name is always whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
-        try:
-            np.savez_compressed(file, X=X)
-            file.close()
-            os.replace(file.name, path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    return path
+    draft = path.with_suffix(".draft")
+    with draft.open("wb") as file:
+        np.savez_compressed(file, X=X)
+    return draft.replace(path)
 
 
 def fetch_all(arguments: argparse.Namespace) -> None:

@@ -122,21 +122,19 @@ def is_available(name: str, folder: Path, variant: str = "paper") -> bool:
     return name in synthetic.SETS or find_file(DATASETS[name], folder, variant) is not None
 
 
-def load(name: str, folder: Path, dtype: str = "float32", variant: str = "paper") -> NDArray[Any]:
-    """Return a data set: with "float32" as the paper uses it, with "uint8" the bytes of an image set."""
+def load(name: str, folder: Path, variant: str = "paper") -> NDArray[Any]:
+    """Return a data set in float32, as the paper uses it."""
+    X = load_stored(name, folder, variant).astype(np.float32, copy=False)
+    return X / np.float32(255) if DATASETS[name].images else X
+
+
+def load_stored(name: str, folder: Path, variant: str = "paper") -> NDArray[Any]:
+    """Return a data set as it is stored: images as bytes, other data in float32."""
     dataset = check_name(name)
     if variant not in VARIANTS:
         raise ValueError(f"there is no variant {variant!r}: expected one of {', '.join(VARIANTS)}")
-    stored = synthetic.generate(name) if name in synthetic.SETS else _load_stored(dataset, folder, variant)
-    if dtype == "uint8":
-        if stored.dtype != np.uint8:
-            raise ValueError(f"{name} is stored as {stored.dtype}, not as bytes")
-        return stored
-    X = stored.astype(np.float32)
-    return X / np.float32(255) if dataset.images else X
-
-
-def _load_stored(dataset: DataSet, folder: Path, variant: str) -> NDArray[Any]:
+    if name in synthetic.SETS:
+        return synthetic.generate(name).astype(np.float32)
     file = find_file(dataset, folder, variant)
     if file is None:
         option = "" if variant == "paper" else f" --variant {variant}"
@@ -148,6 +146,6 @@ def _load_stored(dataset: DataSet, folder: Path, variant: str) -> NDArray[Any]:
     with np.load(path) as arrays:
         if "X" not in arrays:
             raise ValueError(f"{path} holds {', '.join(arrays) or 'nothing'}: expected an array X")
-        X = arrays["X"]
+        X = arrays["X"] if dataset.images else arrays["X"].astype(np.float32, copy=False)
     check_shape(X, dataset, held, str(path))
     return X if held == variant else dataset.drop_label(X)

@@ -12,6 +12,7 @@ import argparse
 import os
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -139,19 +140,17 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
         else:
             store.append({**run.as_dict(), "status": "unavailable", "reason": reason, "elapsed": 0.0, **common})
 
-    durations = Durations(known.values())
     thread_limit = dict.fromkeys(THREAD_VARIABLES, str(setting.threads))  # for libraries that are not told otherwise
     with patch.dict(os.environ, thread_limit), open_bar(len(runs), len(runs) - len(possible)) as bar:
         for position, run in enumerate(possible):
-            bar.postfix = f"{durations.estimate(possible[position:])} left"
+            bar.postfix = f"{estimate_left(possible[position:], known.values())} left"
             bar.set_description_str(str(run))
             started = time.perf_counter()
             outcome = make_run(run, setting)
             elapsed = time.perf_counter() - started
             finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            record = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": finished, **common}
-            store.append(record)
-            durations.add(record)
+            known[run] = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": finished, **common}
+            store.append(known[run])
             bar.update()
     return len(due)
 
@@ -166,29 +165,24 @@ def open_bar(total: int, done: int) -> tqdm:
     return tqdm(total=total, initial=done, bar_format="{n_fmt}/{total_fmt} |{bar:20}| {elapsed}{postfix}: {desc}")
 
 
-class Durations:
-    """How long runs take, learned from the same runs with other seeds."""
+def estimate_left(runs: Sequence[Run], records: Iterable[Record]) -> str:
+    """Return the time that runs will take, as text, from the same runs with other seeds.
 
-    def __init__(self, records: Iterable[Record]) -> None:
-        self._known: dict[tuple[Any, ...], list[float]] = {}
-        for record in records:
-            self.add(record)
+    A run of which no seed has a record counts as the mean of those that have.
+    """
 
-    def add(self, record: Record) -> None:
-        if record["status"] != "unavailable":
-            self._known.setdefault(self._kind(Run.from_record(record)), []).append(record["elapsed"])
-
-    def estimate(self, runs: Sequence[Run]) -> str:
-        """Return the time that these runs will take, as text; a run of an unknown kind counts as the mean kind."""
-        if not self._known:
-            return "unknown time"
-        means = {kind: statistics.mean(seconds) for kind, seconds in self._known.items()}
-        typical = statistics.mean(means.values())
-        return str(timedelta(seconds=round(sum(means.get(self._kind(run), typical) for run in runs))))
-
-    @staticmethod
-    def _kind(run: Run) -> tuple[Any, ...]:
+    def identify(run: Run) -> tuple[Any, ...]:
         return (run.dataset, run.n, run.k, run.method)
+
+    elapsed = defaultdict(list)
+    for record in records:
+        if record["status"] != "unavailable":
+            elapsed[identify(Run.from_record(record))].append(record["elapsed"])
+    if not elapsed:
+        return "unknown time"
+    means = {kind: statistics.mean(seconds) for kind, seconds in elapsed.items()}
+    typical = statistics.mean(means.values())
+    return str(timedelta(seconds=round(sum(means.get(identify(run), typical) for run in runs))))
 
 
 def name_store(config: Config, variant: str, threads: int | None) -> str:

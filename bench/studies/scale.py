@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.data.sets import DATASETS, cache_folder, load
+from bench.data.sets import DATASETS, cache_folder, load_stored
 from bench.data.synthetic import make_mixture_pieces
 from bench.measure.call import Trial, time_call
 from bench.measure.machine import count_processors, describe_machine
@@ -110,7 +110,7 @@ def measure(announce: Announce, trial: Trial) -> Record:
 def load_rows(run: Run, file: Path, folder: Path) -> NDArray[Any]:
     """Return the rows of a run, in memory or mapped; the mixture is in `file`, data sets are in `folder`."""
     if run.dataset != MIXTURE:
-        return load(run.dataset, folder, "uint8" if DATASETS[run.dataset].images else "float32")
+        return load_stored(run.dataset, folder)
     if run.method == FROM_FILE:
         drop_from_cache(file)
         return np.load(file, mmap_mode="r")[: run.n]

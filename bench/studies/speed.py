@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.data.sets import DATASETS, load
+from bench.data.sets import load, load_stored
 from bench.measure.call import TimedCall, Trial, measure_peak, time_call
 from bench.measure.machine import count_processors, describe_machine, summarise_machine
 from bench.measure.memory import keep_memory
@@ -58,11 +58,6 @@ class Case:
 LETTER = (Case("letter", "manhattan", 10), Case("letter", "manhattan", 100))
 MNIST = (Case("mnist", "manhattan", 10), Case("mnist", "manhattan", 100))
 TURNS = (MNIST[1], Case("mnist", "euclidean", 100), LETTER[1], LETTER[0])
-
-
-def load_stored(dataset: str, folder: Path) -> NDArray[Any]:
-    """Return images as bytes, other data as float32."""
-    return load(dataset, folder, "uint8" if DATASETS[dataset].images else "float32")
 
 
 def load_shifted(dataset: str, folder: Path) -> NDArray[Any]:

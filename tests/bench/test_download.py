@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from bench.__main__ import main
 from bench.data import synthetic
-from bench.data.download import SOURCES, DownloadError, fetch, hash_array
-from bench.data.sets import DATASETS, default_folder, find_file, load
+from bench.data.download import ARRAY_SHA256, SOURCES, DownloadError, fetch, hash_array
+from bench.data.sets import DATASETS, default_folder, find_file, load, load_stored
 
 FILES = {}  # what the server has, by path
 
@@ -54,10 +54,11 @@ def cache(tmp_path, monkeypatch):
 def offer(server, cache, monkeypatch):
     """Return a function that puts an archive on the server as the home of a data set of another shape."""
 
-    def offer(name, archive, paper, *, cut=0, **facts):
+    def offer(name, archive, paper, *, cut=0, array_sha256=None, **facts):
         FILES[f"/{name}"] = (archive[: len(archive) - cut], len(archive))
         monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], shape=paper.shape))
-        checks = {"array_sha256": hash_array(paper), "archive_hash": None, "member_git_blob": None, **facts}
+        monkeypatch.setitem(ARRAY_SHA256, name, array_sha256 or hash_array(paper))
+        checks = {"archive_hash": None, "member_git_blob": None, **facts}
         monkeypatch.setitem(SOURCES, name, replace(SOURCES[name], url=f"{server}/{name}", **checks))
 
     return offer
@@ -125,9 +126,9 @@ def test_tables_with_and_without_the_slips(name, offer, cache, tmp_path):
     archive, paper, clean = TABLES[name]
     paper = np.array(paper, dtype=np.float32)
     offer(name, archive, paper)
-    fetch(name, progress=False)
+    fetch(name)
     np.testing.assert_array_equal(load(name, tmp_path), paper)
-    fetch(name, "clean", progress=False)
+    fetch(name, "clean")
     clean = paper if clean is None else np.array(clean, dtype=np.float32)
     np.testing.assert_array_equal(load(name, tmp_path, variant="clean"), clean)
 
@@ -136,8 +137,8 @@ def test_images_of_mnist(offer, tmp_path):
     pixels = np.arange(12, dtype=np.uint8).reshape(3, 4)
     header = b"\x00\x00\x08\x03" + np.array([3, 2, 2], dtype=">u4").tobytes()
     offer("mnist", gzip.compress(header + pixels.tobytes()), pixels)
-    fetch("mnist", progress=False)
-    np.testing.assert_array_equal(load("mnist", tmp_path, "uint8"), pixels)
+    fetch("mnist")
+    np.testing.assert_array_equal(load_stored("mnist", tmp_path), pixels)
     np.testing.assert_array_equal(load("mnist", tmp_path), pixels / np.float32(255))
 
 
@@ -157,15 +158,15 @@ def test_images_of_cifar(name, n_batches, offer, tmp_path):
     batches = [np.full((2, 6), number, dtype=np.uint8) for number in range(1, 6)]
     archive = cifar_archive(lambda number: {b"data": batches[number - 1], b"labels": [0, 1]})
     offer(name, archive, np.vstack(batches[:n_batches]), archive_hash=f"md5:{hashlib.md5(archive).hexdigest()}")
-    fetch(name, progress=False)
-    np.testing.assert_array_equal(load(name, tmp_path, "uint8"), np.vstack(batches[:n_batches]))
+    fetch(name)
+    np.testing.assert_array_equal(load_stored(name, tmp_path), np.vstack(batches[:n_batches]))
 
 
 def test_a_pickle_that_runs_code_is_refused(offer, cache):
     archive = cifar_archive(lambda number: {b"data": print})
     offer("cifar", archive, np.zeros((2, 6)))
     with pytest.raises(DownloadError, match=r"asks for (__)?builtins?(__)?\.print"):
-        fetch("cifar", progress=False)
+        fetch("cifar")
 
 
 @pytest.mark.parametrize(
@@ -180,27 +181,27 @@ def test_a_pickle_that_runs_code_is_refused(offer, cache):
 def test_what_is_not_as_expected_is_not_cached(facts, message, offer, cache):
     offer("abalone", as_zip("abalone.data", ABALONE), ABALONE_PAPER, **facts)
     with pytest.raises(DownloadError, match=message):
-        fetch("abalone", progress=False)
+        fetch("abalone")
     assert in_cache(cache) == []
 
 
 def test_the_git_blob_id_is_that_of_git(offer, cache):
     offer("monitor_gas", as_zip("database_gas.csv", b"hello\n"), np.zeros((1, 1)), member_git_blob="ce0136" + "2" * 34)
     with pytest.raises(DownloadError, match="git blob id ce013625030ba8dba906f756967f9e9ca394464a"):  # of "hello\n"
-        fetch("monitor_gas", progress=False)
+        fetch("monitor_gas")
 
 
 def test_another_shape_is_not_cached(offer, cache):
     offer("abalone", as_zip("abalone.data", ABALONE), ABALONE_PAPER[:1])
     with pytest.raises(DownloadError, match=r"abalone has shape \(2, 3\), expected \(1, 3\)"):
-        fetch("abalone", progress=False)
+        fetch("abalone")
     assert in_cache(cache) == []
 
 
 def test_an_interrupted_download_leaves_nothing(offer, cache):
     offer("abalone", as_zip("abalone.data", ABALONE), ABALONE_PAPER, cut=20)
     with pytest.raises(DownloadError, match="could not be downloaded"):
-        fetch("abalone", progress=False)
+        fetch("abalone")
     assert in_cache(cache) == []
 
 
@@ -208,7 +209,7 @@ def test_a_missing_page_is_an_error(offer, cache):
     offer("abalone", b"", ABALONE_PAPER)
     del FILES["/abalone"]
     with pytest.raises(DownloadError, match="404"):
-        fetch("abalone", progress=False)
+        fetch("abalone")
 
 
 def test_the_download_command(offer, cache, tmp_path, capsys):
@@ -237,12 +238,12 @@ def test_what_cannot_be_downloaded_does_not_keep_the_rest(offer, cache, tmp_path
 
 def test_every_data_set_of_the_paper_has_a_home_and_a_check():
     assert set(SOURCES) == set(DATASETS) - set(synthetic.SETS)
-    for source in SOURCES.values():
-        assert source.array_sha256 or source.archive_hash or source.member_git_blob
+    for name, source in SOURCES.items():
+        assert name in ARRAY_SHA256 or source.archive_hash or source.member_git_blob
 
 
 @pytest.mark.parametrize("name", ["abalone", "bankruptcy", "mapping", "drybean", "letter", "dota2"])
 def test_the_checksums_are_those_of_the_papers_arrays(name):
     if find_file(DATASETS[name], default_folder(), "paper") is None:
         pytest.skip(f"{name} is not at hand")
-    assert hash_array(load(name, default_folder())) == SOURCES[name].array_sha256
+    assert hash_array(load(name, default_folder())) == ARRAY_SHA256[name]

@@ -18,8 +18,8 @@ from bench.measure.objective import check_medoids, compute_objective
 from bench.measure.process import Limits, TaskError
 from bench.measure.records import Run, Store
 from bench.measure.runner import (
-    Durations,
     Setting,
+    estimate_left,
     execute,
     is_due,
     load_rows,
@@ -67,11 +67,11 @@ def test_the_time_left_is_that_of_the_same_runs_with_other_seeds():
     slow, fast = A_RUN, Run("blobs", None, 9, "manhattan", "Random", 0)
     records = [{**slow.as_dict(), "status": "ok", "elapsed": 100}, {**fast.as_dict(), "status": "ok", "elapsed": 2}]
     unavailable = {**Run("x", None, 3, "manhattan", "Random", 0).as_dict(), "status": "unavailable", "elapsed": 0}
-    durations = Durations([*records, unavailable])
-    assert durations.estimate([Run("blobs", None, 3, "manhattan", "Random", 1)]) == "0:01:40"
-    assert durations.estimate([Run("blobs", None, 9, "manhattan", "Random", 1)] * 30) == "0:01:00"
-    assert durations.estimate([Run("other", None, 9, "manhattan", "Random", 1)]) == "0:00:51"
-    assert Durations([]).estimate([A_RUN]) == "unknown time"
+    known = [*records, unavailable]
+    assert estimate_left([Run("blobs", None, 3, "manhattan", "Random", 1)], known) == "0:01:40"
+    assert estimate_left([Run("blobs", None, 9, "manhattan", "Random", 1)] * 30, known) == "0:01:00"
+    assert estimate_left([Run("other", None, 9, "manhattan", "Random", 1)], known) == "0:00:51"
+    assert estimate_left([A_RUN], [unavailable]) == "unknown time"
 
 
 def test_rows_are_drawn_by_the_seed(tmp_path):
