@@ -14,8 +14,7 @@ from bench.measure import runner
 from bench.measure.config import ConfigError
 from bench.measure.process import TaskError
 from bench.report import report
-from bench.studies import dask as traffic
-from bench.studies import gap, orlib, scale, speed
+from bench.studies import dask, gap, orlib, scale, speed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure onebatchpam and its peers.")
     parser.add_argument("--data", type=Path, default=default_folder(), help="folder of the data sets (%(default)s)")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for module in (speed, scale, orlib, runner, report, gap, traffic, download):
+    for module in (speed, scale, orlib, runner, report, gap, dask, download):
         module.add_command(commands)
     arguments = parser.parse_args(argv)
     try:

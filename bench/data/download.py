@@ -45,7 +45,7 @@ class Source:
     """The public home of a data set, and what its contents must be."""
 
     url: str
-    parse: Callable[[bytes, DataSet, str], NDArray[Any]]  # from contents and variant to rows, labels included
+    parse: Callable[[bytes, DataSet, str], NDArray[Any]]  # (contents, set, variant) to rows with their labels
     member: str | None = None  # the file inside a zip archive
     archive_hash: str | None = None
     member_git_blob: str | None = None

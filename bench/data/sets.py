@@ -2,9 +2,9 @@
 
 A data set is looked for as `NAME.npz` (one array `X`) in a folder, then in the cache that `download.py` fills.
 
-Each set has two variants. "paper" is what the paper's experiments clustered: its loader took the first row of some
-files for a header, and left labels that are numbers among the features. "clean" has all rows and no labels. Neither is
-scaled, except that the bytes of images are divided by 255.
+Each set has two variants. "paper" is what the paper's experiments clustered, with two slips of their loader: it took
+the first row of some files for a header, and left labels that are numbers among the features. "clean" has all rows and
+no labels. Neither is scaled, except that the bytes of images are divided by 255.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The call that is measured: a contestant solves a problem, on the clock or under the eyes of the kernel."""
+"""The call that is measured: a contestant solves a problem, for its time or for its memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Trial:
     threads: int
 
     def warm_up(self) -> None:
-        """Solve something tiny, so that imports are no part of the measured call."""
+        """Solve something tiny, so that the measured call does not include imports."""
         small = np.random.default_rng(0).random((300, 4), dtype=np.float32)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

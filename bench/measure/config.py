@@ -45,7 +45,7 @@ class Grid:
 class Config:
     """An experiment: grids, limits, and what its tables compare with."""
 
-    experiment: str  # what `find_config` knows it by, so that records can name it
+    experiment: str  # the name or path by which `find_config` finds it; records keep it
     name: str
     grids: tuple[Grid, ...]
     title: str

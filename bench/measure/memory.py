@@ -47,7 +47,7 @@ def read_private_bytes() -> int:
 
 
 def reset_peak() -> None:
-    """Make `read_peak_bytes` forget what was before."""
+    """Make `read_peak_bytes` count from now on."""
     Path("/proc/self/clear_refs").write_text("5")
 
 

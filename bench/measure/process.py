@@ -23,7 +23,7 @@ from typing import Any
 TIMED = "timed"  # a task announces this when the part begins to which the limit on time applies
 UNTIMED = "untimed"  # a task announces this when that part ends
 PRELOADED = ["onebatchpam", "sklearn.cluster"]  # the slow imports of nearly every task
-SECONDS_TO_END = 10  # for a process that has no more tasks
+SECONDS_TO_END = 10  # for a process that gets no more tasks
 
 Announce = Callable[[str], None]
 Record = dict[str, Any]
@@ -36,6 +36,9 @@ class Limits:
     seconds: float | None = None  # for the timed part
     memory_bytes: int | None = None
     untimed_seconds: float | None = None  # for the parts before and after the timed one, each
+
+
+NO_LIMITS = Limits()
 
 
 class TaskError(Exception):
@@ -52,16 +55,15 @@ class TaskError(Exception):
         return self.reason
 
 
-def run_alone(task: Callable[..., Record], *arguments: Any, limits: Limits | None = None) -> Record:
+def run_alone(task: Callable[..., Record], *arguments: Any, limits: Limits = NO_LIMITS) -> Record:
     """Return the record of task(announce, *arguments), run in a new process; raise TaskError if it has none."""
     with open_process(limits) as call:
         return call(task, *arguments)
 
 
 @contextmanager
-def open_process(limits: Limits | None = None) -> Iterator[Callable[..., Record]]:
+def open_process(limits: Limits = NO_LIMITS) -> Iterator[Callable[..., Record]]:
     """Start a process; yield call(task, *arguments), which runs one task after the other in it."""
-    limits = limits or Limits()
     # The process is forked from a server that has only imported packages: that saves most of a new interpreter's time.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
@@ -73,13 +75,12 @@ def open_process(limits: Limits | None = None) -> Iterator[Callable[..., Record]
             process.start()
             there.close()
         yield partial(_call, here, process, limits)
-        here.close()  # the process reads the end of the pipe and returns
-        process.join(SECONDS_TO_END)
-    finally:  # reached at once after a failure or Ctrl-C
+    finally:
+        here.close()  # a process without a task reads the end of the pipe and returns
         if process.pid is not None:
+            process.join(SECONDS_TO_END)
             process.kill()
             process.join()
-        here.close()
 
 
 @contextmanager
@@ -96,25 +97,34 @@ def _hold_interrupts() -> Iterator[None]:
 
 
 def _call(here: Connection, process: Any, limits: Limits, task: Callable[..., Record], *arguments: Any) -> Record:
-    """Send a task to the process and wait for its record, each part within its limit."""
-    part = UNTIMED
+    """Run a task in the process and return its record."""
     try:
         here.send((task, arguments))
-        while True:
-            seconds = limits.seconds if part == TIMED else limits.untimed_seconds
-            if not here.poll(seconds):
-                what = "the call" if part == TIMED else "loading or evaluation"
-                raise TaskError("timeout", f"{what} took more than {seconds:g} s")
-            message = here.recv()
-            if isinstance(message, dict):
-                return message
-            if isinstance(message, TaskError):
-                print(message.trace, end="", file=sys.stderr)
-                raise message
-            part = message
+        message = _wait(here, limits)
     except (EOFError, ConnectionError):
         process.join()
         raise TaskError("error", f"the process ended by {_name_exit(process.exitcode)}") from None
+    except BaseException:  # after a timeout or Ctrl-C the process would go on with its task
+        process.kill()
+        raise
+    if isinstance(message, TaskError):
+        print(message.trace, end="", file=sys.stderr)
+        raise message
+    return message
+
+
+def _wait(here: Connection, limits: Limits) -> Record | TaskError:
+    """Return what the process sends at the end of a task; raise if a part of the task exceeds its limit."""
+    part = UNTIMED
+    while True:
+        seconds = limits.seconds if part == TIMED else limits.untimed_seconds
+        if not here.poll(seconds):
+            what = "the call" if part == TIMED else "loading or evaluation"
+            raise TaskError("timeout", f"{what} took more than {seconds:g} s")
+        message = here.recv()
+        if message not in (TIMED, UNTIMED):
+            return message
+        part = message
 
 
 def _name_exit(code: int) -> str:

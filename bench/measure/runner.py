@@ -168,7 +168,7 @@ def open_bar(total: int, done: int) -> tqdm:
 def estimate_left(runs: Sequence[Run], records: Iterable[Record]) -> str:
     """Return the time that runs will take, as text, from the same runs with other seeds.
 
-    A run of which no seed has a record counts as the mean of those that have.
+    A run that has no such record counts as the mean of all kinds of runs.
     """
 
     def identify(run: Run) -> tuple[Any, ...]:

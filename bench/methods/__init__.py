@@ -6,5 +6,5 @@ instead; a package is imported when its contestant runs, so that a missing one c
 the contestants that experiments may name: to add a method, add a line there.
 
 In: rows, k, a metric, a seed and a number of threads.
-Out: the indices of k rows. Time, memory and objective are no business of this room.
+Out: the indices of k rows. This room does not measure.
 """

@@ -172,7 +172,7 @@ def _draw_side(axis: Any, spreads: Sequence[Spread], bars: Sequence[Bar], label:
 
 
 def draw_pareto(scores: Scores, dataset: str, k: int, folder: Path) -> Picture | None:
-    """Draw mean objective against mean time; methods that no other beats in both are red.
+    """Draw mean objective against mean time, with the methods on the Pareto front in red.
 
     A second panel shows the methods near the best objective, which lie close together in the first.
     """
@@ -219,7 +219,7 @@ def _choose_colour(method: str, front: Sequence[Point]) -> str:
 
 
 def find_front(points: Sequence[Point]) -> list[Point]:
-    """Return the points by time, without those that another point equals or beats in both and beats in one."""
+    """Return the points that no other point beats in one coordinate while being as good in the other, by time."""
     front: list[Point] = []
     for point in sorted(points):
         if not front or point[1] < front[-1][1] or point[:2] == front[-1][:2]:

@@ -15,7 +15,7 @@ from bench.report.tables import Table, make_tables, tabulate_details
 
 
 def read_scores(store: Store, reference: str | None = None, time: str = "call") -> Scores:
-    """Return the scores of an experiment; records that do not name theirs are of the one in bench/configs."""
+    """Return the scores of an experiment; records that name none are of the experiment with the name of the store."""
     records = store.read()
     experiments = [store.name, *(record["experiment"] for record in records.values() if "experiment" in record)]
     return Scores(store.name, records, read_config(find_config(experiments[-1])), reference, time)

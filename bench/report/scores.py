@@ -41,7 +41,7 @@ class Spread:
 
     @classmethod
     def average(cls, spreads: Iterable[Spread | None]) -> Spread | None:
-        """Return the average of those spreads that are known; None if none is."""
+        """Return the average of the known spreads; None if none is known."""
         known = [spread for spread in spreads if spread is not None]
         if not known:
             return None
@@ -65,7 +65,7 @@ class Cell:
     paired_delta_ro: Spread | None
     peak_bytes: float | None
     n_distances: float | None
-    faults: tuple[str, ...]  # one for each seed without a result: the reason
+    faults: tuple[str, ...]  # the reason of every seed that has no result
 
 
 def measure_call(record: Record) -> float:
@@ -191,7 +191,7 @@ class Scores:
         ]
 
     def _find_fault(self, run: Run, base: dict[int, Record]) -> str | None:
-        """Say why a run does not count; None if it does, or if nothing is missing without it."""
+        """Say why a run does not count; None if it does, or if the reference has no run to compare it with."""
         record = self.records.get(run)
         if record is None:
             return "not run"

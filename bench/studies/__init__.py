@@ -1,4 +1,4 @@
-"""Studies: measurements that are no experiment of the paper, each a command of its own.
+"""Studies: measurements beside the experiments of the paper, each a command of its own.
 
 - `speed.py`: whole fits beside the packages `onebatch` and `kmedoids`, and all methods of this package;
 - `scale.py`: ten million rows on one machine, and how time and memory grow;

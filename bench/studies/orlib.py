@@ -22,7 +22,7 @@ from bench.methods.peers import solve_kmedoids_from_start
 OURS = Contestant("onebatchpam", solve_by("FasterPAM", init=Problem.draw_start), "ours")
 CONTESTANTS = (OURS, Contestant("kmedoids", solve_kmedoids_from_start, "peer", "kmedoids"))
 
-Excesses = dict[str, NDArray[np.float64]]  # by contestant: one for each start
+Excesses = dict[str, NDArray[np.float64]]  # the excess of every start, by contestant
 
 
 def load_graph(path: Path) -> tuple[NDArray[np.int32], int]:

@@ -148,7 +148,7 @@ def list_runs(part: str, rows: int, seeds: int) -> list[Run]:
     """Return the runs of a part."""
     if part == "rows":
         return [name_mixture_run(rows, K, method) for method in (OURS, FROM_FILE, NO_LIMIT)]
-    if part == "n":  # each about three times the last, from a thousandth of all rows
+    if part == "n":  # sizes from a thousandth of all rows on, each about three times the one before
         return [name_mixture_run(round(rows * 10 ** (step / 2 - 3)), K, OURS) for step in range(7)]
     if part == "k":
         return [name_mixture_run(rows // 10, k, OURS) for k in KS if k <= rows // 100]

@@ -40,7 +40,7 @@ from bench.methods.peers import solve_kmedoids_from_start, solve_onebatch
 SECONDS_PER_TURN = 1.0
 SWAPS = "swap search"  # the stage that FasterPAM and kmedoids share
 
-LoadRows = Callable[[str, Path], NDArray[Any]]  # from the name of a data set and the folder of all
+LoadRows = Callable[[str, Path], NDArray[Any]]  # takes the name of a data set and the folder of all sets
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def enter_fasterpam(**parameters: Any) -> Entry:
 
 def enter_banditpam(name: str, max_iter: int) -> Entry:
     contestant = Contestant(name, solve_by("BanditPAM", max_iter=max_iter), "ours", "banditpam")
-    return Entry(contestant, cases=LETTER[:1])  # the others take too long
+    return Entry(contestant, cases=LETTER[:1])  # BanditPAM takes too long for the other cases
 
 
 def measure_once(announce: Announce, trial: Trial, folder: Path) -> Record:
@@ -287,7 +287,7 @@ def run_section(name: str, arguments: argparse.Namespace) -> None:
 
 
 def run_sections(arguments: argparse.Namespace) -> None:
-    """Say what is measured on, and measure the sections."""
+    """Describe the machine, then measure the sections."""
     print(summarise_machine(describe_machine(), count_processors()), flush=True)
     for section in SECTIONS if arguments.section is None else [arguments.section]:
         run_section(section, arguments)
