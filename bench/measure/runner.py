@@ -132,14 +132,11 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
         "threads": setting.threads,
         "machine": describe_machine(),
     }
-    possible = []
-    for run in due:
-        reason = CONTESTANTS[run.method].explain_absence() or faults.get(run.dataset)
-        if reason is None:
-            possible.append(run)
-        else:
+    reasons = {run: CONTESTANTS[run.method].explain_absence() or faults.get(run.dataset) for run in due}
+    for run, reason in reasons.items():
+        if reason is not None:
             store.append({**run.as_dict(), "status": "unavailable", "reason": reason, "elapsed": 0.0, **common})
-
+    possible = [run for run in due if reasons[run] is None]
     thread_limit = dict.fromkeys(THREAD_VARIABLES, str(setting.threads))  # for libraries that are not told otherwise
     with patch.dict(os.environ, thread_limit), open_bar(len(runs), len(runs) - len(possible)) as bar:
         for position, run in enumerate(possible):
