@@ -1,1 +1,11 @@
-"""Measurements: `python -m bench` lists them."""
+"""Measurements of onebatchpam and its peers; `python -m bench --help` lists the commands.
+
+A room imports only rooms to its right; its `__init__.py` says what it is for.
+
+    studies ─┐
+             ├─▶ measure ─▶ methods ─▶ data
+    report ──┘
+
+`configs` has the experiments, `results` the records of their runs. Records are kept in git; tables and figures are made
+from them by `python -m bench report`.
+"""

@@ -7,10 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import download, gap, orlib, report, runner, scale, speed, traffic
-from bench.config import ConfigError
-from bench.data import default_folder
-from bench.download import DownloadError
+from bench.data import download
+from bench.data.download import DownloadError
+from bench.data.sets import default_folder
+from bench.measure import runner
+from bench.measure.config import ConfigError
+from bench.measure.process import TaskError
+from bench.report import report
+from bench.studies import dask, gap, orlib, scale, speed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,12 +22,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure onebatchpam and its peers.")
     parser.add_argument("--data", type=Path, default=default_folder(), help="folder of the data sets (%(default)s)")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for module in (speed, scale, orlib, runner, report, gap, traffic, download):
+    for module in (speed, scale, orlib, runner, report, gap, dask, download):
         module.add_command(commands)
     arguments = parser.parse_args(argv)
     try:
         arguments.run(arguments)
-    except (FileNotFoundError, ImportError, ConfigError, DownloadError) as error:
+    except (FileNotFoundError, ImportError, ConfigError, DownloadError, TaskError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

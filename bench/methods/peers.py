@@ -1,0 +1,90 @@
+"""Contestants by the packages of others, called as their documentation says and with their defaults."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import sklearn.cluster
+from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
+from sklearn.metrics.pairwise import euclidean_distances
+
+from bench.methods.contestant import Answer, Indices, Problem
+
+BANDITPAM_METRICS = {"manhattan": "L1", "euclidean": "L2", "cosine": "cos"}
+ROWS_PER_PARTIAL_FIT = 10_000
+
+
+def solve_onebatch(problem: Problem, n_jobs: int | None = None) -> Answer:
+    """Fit the package of the paper's authors; its default batch size is the paper's."""
+    import onebatch
+
+    model = onebatch.OneBatchPAM(problem.k, distance=problem.metric, random_state=problem.seed, n_jobs=n_jobs)
+    return Answer(np.asarray(model.fit(problem.X).medoid_indices_, dtype=np.int64))
+
+
+def solve_kmedoids(problem: Problem) -> Answer:
+    """Run FasterPAM of the package kmedoids, from a start of its own, on distances that one thread computes."""
+    return _run_kmedoids(problem, 1, medoids=problem.k, random_state=problem.seed)
+
+
+def solve_kmedoids_from_start(problem: Problem) -> Answer:
+    """Run FasterPAM of the package kmedoids from the common start, with all threads for the distances as well."""
+    return _run_kmedoids(problem, problem.threads, medoids=problem.draw_start().astype(np.uint64))
+
+
+def _run_kmedoids(problem: Problem, distance_threads: int, **start: Any) -> Answer:
+    import kmedoids
+
+    began = time.perf_counter()
+    matrix = problem.X
+    if problem.metric != "precomputed":
+        matrix = pairwise_distances(problem.X, metric=problem.metric, n_jobs=distance_threads)
+    between = time.perf_counter()
+    found = kmedoids.fasterpam(matrix, n_cpu=problem.threads, **start)
+    stages = {"distances": between - began, "swap search": time.perf_counter() - between}
+    return Answer(found.medoids.astype(np.int64), stages, problem.n**2)
+
+
+def solve_banditpam(problem: Problem) -> Answer:
+    """Fit the official BanditPAM."""
+    import banditpam
+
+    banditpam.set_num_threads(problem.threads)
+    model = banditpam.KMedoids(n_medoids=problem.k, algorithm="BanditPAM")
+    model.seed = problem.seed
+    model.fit(problem.X, BANDITPAM_METRICS[problem.metric])
+    return Answer(np.asarray(model.medoids, dtype=np.int64).ravel(), n_distances=model.getDistanceComputations(True))
+
+
+def solve_k_means(class_name: str, problem: Problem) -> Answer:
+    """Fit k-means of scikit-learn, which is Euclidean, and move its centres to distinct rows."""
+    model = getattr(sklearn.cluster, class_name)(problem.k, random_state=problem.seed).fit(problem.X)
+    return Answer(snap(problem.X, model.cluster_centers_))
+
+
+def snap(X: NDArray[Any], centres: NDArray[Any]) -> Indices:
+    """Return for each centre in turn the nearest row that differs from the rows chosen before."""
+    chosen: list[int] = []
+    for centre in centres:
+        distances = euclidean_distances(X, centre[None].astype(X.dtype))[:, 0]
+        nearest = int(distances.argmin())
+        while (X[chosen] == X[nearest]).all(axis=1).any() and np.isfinite(distances[nearest]):
+            distances[nearest] = np.inf
+            nearest = int(distances.argmin())
+        chosen.append(nearest)
+    return np.array(chosen)
+
+
+def solve_k_means_in_one_pass(problem: Problem) -> Answer:
+    """Show all rows once to MiniBatchKMeans, and take the row nearest to each centre.
+
+    Its `fit` draws every batch by weights, which takes time proportional to the number of all rows: for ten million
+    rows it does not end within minutes.
+    """
+    model = sklearn.cluster.MiniBatchKMeans(problem.k, random_state=problem.seed)
+    for first in range(0, problem.n, ROWS_PER_PARTIAL_FIT):
+        model.partial_fit(problem.X[first : first + ROWS_PER_PARTIAL_FIT])
+    return Answer(pairwise_distances_argmin(model.cluster_centers_, problem.X).astype(np.int64))

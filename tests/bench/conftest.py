@@ -1,0 +1,6 @@
+"""Lets the tests of the benchmark import `bench_tasks`, here and in the processes that they start."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))

@@ -1,0 +1,39 @@
+"""The rooms of the benchmark: each imports only those below, and every import is at the head of its file."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "bench"
+FLOORS = {"data": 0, "methods": 1, "measure": 2, "report": 3, "studies": 3}
+OPTIONAL = {"banditpam", "dask", "kmedoids", "matplotlib", "onebatch", "onebatchpam.dask", "pandas", "pooch"}
+FILES = sorted(path for room in FLOORS for path in (BENCH / room).glob("*.py"))
+
+
+def find_imports(tree):
+    """Return the names of all modules that are imported in a tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(BENCH)))
+def test_imports_go_down(path):
+    tree, room = ast.parse(path.read_text()), path.parent.name
+    others = {name.split(".")[1] for name in find_imports(tree) if name.startswith("bench.")} - {room}
+    assert all(FLOORS[other] < FLOORS[room] for other in others)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    late = {name for function in functions for name in find_imports(function)}
+    assert all(name in OPTIONAL or name.split(".")[0] in OPTIONAL for name in late)
+
+
+@pytest.mark.parametrize("room", FLOORS)
+def test_a_door_has_a_note_and_nothing_else(room):
+    tree = ast.parse((BENCH / room / "__init__.py").read_text())
+    assert len(tree.body) == 1
+    assert 5 <= len(ast.get_docstring(tree).splitlines()) <= 20
