@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.measure.memory import read_peak_bytes, read_resident_bytes, reset_peak, touch_memory
+from bench.measure.memory import read_growth, read_resident_bytes, reset_peak, touch_memory
 from bench.measure.process import TIMED, UNTIMED, Announce
 from bench.measure.records import Record, Run
 from bench.methods.contestant import Answer, Contestant, Problem
@@ -76,5 +76,5 @@ def measure_peak(announce: Announce, trial: Trial) -> Record:
     problem = trial.pose()
     reset_peak()
     time_call(announce, trial, problem)
-    peak = read_peak_bytes() - before
+    peak = read_growth(before)
     return {"peak_bytes": peak, "needed_bytes": problem.X.nbytes + 4 * problem.n * problem.paper_batch_size()}

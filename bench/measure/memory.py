@@ -56,6 +56,11 @@ def read_peak_bytes() -> int:
     return _read_status("VmHWM")
 
 
+def read_growth(before: int) -> int:
+    """Return by how much the peak exceeds the memory before; nothing, if more was given back than was taken."""
+    return max(0, read_peak_bytes() - before)
+
+
 def _read_status(key: str) -> int:
     line = next(line for line in STATUS.read_text().splitlines() if line.startswith(key))
     return int(line.split()[1]) * 1024

@@ -31,7 +31,7 @@ from bench.data.sets import DATASETS, cache_folder, load_stored
 from bench.data.synthetic import make_mixture_pieces
 from bench.measure.call import Trial, time_call
 from bench.measure.machine import count_processors, describe_machine
-from bench.measure.memory import read_peak_bytes, read_resident_bytes, reset_peak, watch_private_peak
+from bench.measure.memory import read_growth, read_resident_bytes, reset_peak, watch_private_peak
 from bench.measure.objective import compute_objective
 from bench.measure.process import Announce, run_alone
 from bench.measure.records import RESULTS, Record, Run, Store
@@ -91,7 +91,7 @@ def measure(announce: Announce, trial: Trial) -> Record:
     reset_peak()
     with watch_private_peak() as private:
         call = time_call(announce, trial, problem)
-    peak = read_peak_bytes() - before
+    peak = read_growth(before)
     medoids = call.answer.medoids
     return {
         "seconds": call.seconds,

@@ -21,24 +21,3 @@ from onebatchpam.algorithms.onebatchpam import OneBatchPAM
 from onebatchpam.algorithms.population import InMemory
 from onebatchpam.algorithms.result import Clustering, advise_more_passes, warn_if_imperfect
 from onebatchpam.algorithms.seeding import KMC2, KMeansPlusPlus, LSKMeansPlusPlus, RandomMedoids
-
-__all__ = [
-    "KMC2",
-    "Alternate",
-    "BanditPAM",
-    "ClusterMedoids",
-    "Clustering",
-    "FasterCLARA",
-    "FasterPAM",
-    "InMemory",
-    "KMeansPlusPlus",
-    "LSKMeansPlusPlus",
-    "LabelsOut",
-    "MedoidEstimator",
-    "OneBatchPAM",
-    "RandomMedoids",
-    "advise_more_passes",
-    "medoids_of",
-    "read_features",
-    "warn_if_imperfect",
-]

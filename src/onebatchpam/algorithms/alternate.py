@@ -15,7 +15,7 @@ from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection
 from onebatchpam.blocks import fill_checked, square_block
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import Assignment, Build, assign, check_init, choose_start, split_by_label
+from onebatchpam.search import Assignment, Build, assign, choose_start, split_by_label
 from onebatchpam.space import Space
 
 
@@ -119,11 +119,6 @@ class Alternate(MedoidEstimator):
         "init": accept,
         "max_iter": integer(at_least=1),
     }
-
-    def _check_settings(self) -> Settings:
-        settings = super()._check_settings()
-        settings.init = check_init(self.init, settings.n_clusters)
-        return settings
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         medoids = choose_start(settings.init, None, space, k, space.n, run)

@@ -29,7 +29,7 @@ from onebatchpam.algorithms.labels_out import LabelsOut, check_labels_out, open_
 from onebatchpam.algorithms.result import Clustering, Selection, warn_if_imperfect
 from onebatchpam.data import Rows, load_sparse
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric, tags_of
-from onebatchpam.search import assign, find_nearest, label_tiles
+from onebatchpam.search import assign, check_init, find_nearest, label_tiles
 from onebatchpam.space import Distances, Space, open_space
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _check_settings(self) -> Settings:
         """Check all parameters, before any data are read."""
         settings = check_parameters(self, self._rules)
+        if "init" in self._rules:
+            settings.init = check_init(settings.init, settings.n_clusters)
         if self.metric_params is not None and not isinstance(self.metric_params, dict):
             raise ValueError(f"metric_params={self.metric_params!r}: expected a dictionary, or None")
         resolve_metric(self.metric, self.metric_params)

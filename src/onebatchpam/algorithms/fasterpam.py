@@ -13,7 +13,7 @@ from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.blocks import WholeBlock, square_block
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import SwapOptions, check_init, choose_start, run_swaps
+from onebatchpam.search import SwapOptions, choose_start, run_swaps
 from onebatchpam.space import Space
 
 
@@ -127,11 +127,6 @@ class FasterPAM(MedoidEstimator):
         "tol": check_not_negative,
         "warm_start": check_flag,
     }
-
-    def _check_settings(self) -> Settings:
-        settings = super()._check_settings()
-        settings.init = check_init(self.init, settings.n_clusters)
-        return settings
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         last_medoids = self._last_medoids(settings.warm_start, space.n_given, k)

@@ -26,7 +26,6 @@ from onebatchpam.search import (
     Start,
     SwapOptions,
     SwapResult,
-    check_init,
     check_n_init,
     check_rounds,
     choose_start,
@@ -242,7 +241,6 @@ class OneBatchPAM(MedoidEstimator):
 
     def _check_settings(self) -> Settings:
         settings = super()._check_settings()
-        settings.init = check_init(self.init, settings.n_clusters)
         settings.n_init = check_n_init(self.n_init, self.init)
         return settings
 

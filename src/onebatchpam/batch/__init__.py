@@ -9,15 +9,3 @@ In: a `Space`. Out: a `Batch` (row indices and weights), and the `Block` of all 
 from onebatchpam.batch.rounds import VARIANTS, Drawable, draw_batch
 from onebatchpam.batch.sampling import MemoryScan, draw_coreset
 from onebatchpam.batch.size import batch_size, check_batch_size, required_batch_size, resolve_batch_size
-
-__all__ = [
-    "VARIANTS",
-    "Drawable",
-    "MemoryScan",
-    "batch_size",
-    "check_batch_size",
-    "draw_batch",
-    "draw_coreset",
-    "required_batch_size",
-    "resolve_batch_size",
-]

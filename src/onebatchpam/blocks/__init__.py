@@ -13,15 +13,3 @@ In: dissimilarities from a `Space`. Out: tiles for `_core.SwapSearch`.
 from onebatchpam.blocks.block import Block, WholeBlock
 from onebatchpam.blocks.limited import open_block
 from onebatchpam.blocks.scan import BlockScan, check_block, compute_checked, fill_checked, fill_scanned, square_block
-
-__all__ = [
-    "Block",
-    "BlockScan",
-    "WholeBlock",
-    "check_block",
-    "compute_checked",
-    "fill_checked",
-    "fill_scanned",
-    "open_block",
-    "square_block",
-]

@@ -21,7 +21,7 @@ from onebatchpam.dask.partition import join
 from onebatchpam.dask.population import Partitioned, PartitionedData, rows_to_gather
 from onebatchpam.dask.scheduler import Partitions, example_of, known_sizes, lazy_array, parts_of
 from onebatchpam.dask.tasks import assess, label_rows, transform_rows
-from onebatchpam.metrics import tags_of
+from onebatchpam.metrics import Metric, tags_of
 from onebatchpam.search import choose_start
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             if data.n <= n_gathered:
                 whole = data.gather_all()
                 super()._fit(whole.rows, None if sample_weight is None else whole.weights, fixed_medoids, None)
+                self.labels_ = label_lazily(partitions.parts, partitions.sizes, self._metric, self.cluster_centers_)
             else:
                 fixed = check_fixed_medoids(fixed_medoids, k, data.n)
                 self._fit_partitions(self._gather_sample(data, n_gathered, fixed, settings), m, settings, features)
         finally:
             partitions.stop()
-        self.labels_ = self._labels(partitions.parts, partitions.sizes)
         return self
 
     def _gather_sample(self, data: PartitionedData, size: int, fixed: Indices, settings: Settings) -> Partitioned:
@@ -123,10 +123,11 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         assessment = population.assess(medoids)
         warn_if_imperfect(selection.advice, k, assessment.sizes)
         given = population.known.given_rows(medoids)
+        centers = data.metric.read(given.rows, "X").given(np.arange(k))
         clustering = Clustering(
             medoid_indices=given.indices,
-            cluster_centers=data.metric.read(given.rows, "X").given(np.arange(k)),
-            labels=None,  # set when the partitions are let go
+            cluster_centers=centers,
+            labels=label_lazily(data.partitions.parts, data.partitions.sizes, data.metric, centers),
             inertia=assessment.inertia,
             n_iter=selection.n_iter,
             n_swaps=selection.n_swaps,
@@ -154,10 +155,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             return super().predict(X, out=out)
         check_lazy(out, "out", "the labels")
         self._check_new(X)
-        return self._labels(parts_of(X), known_sizes(X))
-
-    def _labels(self, parts: list[Any], sizes: NDArray[np.int64] | None) -> Any:
-        return lazy_array("predict", label_rows, parts, sizes, (), np.int32, self._metric, self.cluster_centers_)
+        return label_lazily(parts_of(X), known_sizes(X), self._metric, self.cluster_centers_)
 
     def transform(self, X: Any) -> Any:
         """Return the dissimilarities to the medoids.
@@ -201,6 +199,11 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         check_is_fitted(self)
         if hasattr(self, "n_features_in_"):
             validate_data(self, example_of(X), reset=False, skip_check_array=True)
+
+
+def label_lazily(parts: list[Any], sizes: NDArray[np.int64] | None, metric: Metric, medoids: Any) -> Any:
+    """Return a Dask array of the nearest medoid of each row, computed when it is asked for."""
+    return lazy_array("predict", label_rows, parts, sizes, (), np.int32, metric, medoids)
 
 
 def check_inside(indices: Indices, n: int) -> Indices:

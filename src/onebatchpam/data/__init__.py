@@ -13,27 +13,3 @@ from onebatchpam.data.rows import ArrayRows, ChosenRows, Rows, SparseRows
 from onebatchpam.data.sources import is_path, load_sparse, read_strings
 from onebatchpam.data.stored import is_stored
 from onebatchpam.data.tables import TableColumn, TableRows, check_table, column_names, columns_of, take_rows
-
-__all__ = [
-    "ArrayRows",
-    "ChosenRows",
-    "DistinctRows",
-    "Rows",
-    "SparseRows",
-    "TableColumn",
-    "TableRows",
-    "are_objects",
-    "are_strings",
-    "check_matrix",
-    "check_objects",
-    "check_rows",
-    "check_table",
-    "collapse_duplicates",
-    "column_names",
-    "columns_of",
-    "is_path",
-    "is_stored",
-    "load_sparse",
-    "read_strings",
-    "take_rows",
-]

@@ -6,5 +6,3 @@ In: data, or a fitted model. Out: numbers, a table (`KSelection`), a picture.
 from onebatchpam.evaluation.k_selection import KSelection, select_k
 from onebatchpam.evaluation.plots import save_medoids
 from onebatchpam.evaluation.silhouette import medoid_silhouette
-
-__all__ = ["KSelection", "medoid_silhouette", "save_medoids", "select_k"]

@@ -16,20 +16,3 @@ from onebatchpam.metrics.checks import LARGEST, PairError, are_dissimilarities, 
 from onebatchpam.metrics.compiled import native_metric
 from onebatchpam.metrics.functions import block_metric, pair_metric
 from onebatchpam.metrics.registry import ALIASES, resolve_metric, tags_of
-
-__all__ = [
-    "ALIASES",
-    "LARGEST",
-    "Metric",
-    "MetricLike",
-    "PairError",
-    "Points",
-    "are_dissimilarities",
-    "block_metric",
-    "describe_bad_value",
-    "native_metric",
-    "pair_metric",
-    "raise_for_bad_entry",
-    "resolve_metric",
-    "tags_of",
-]

@@ -9,5 +9,3 @@ In: what users pass as X, `metric` and `sample_weight` (`open_space`). Out: diss
 from onebatchpam.space.distances import Distances, Tally, name_in
 from onebatchpam.space.open import distance_block, open_space
 from onebatchpam.space.space import Space
-
-__all__ = ["Distances", "Space", "Tally", "distance_block", "name_in", "open_space"]
