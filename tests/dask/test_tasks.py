@@ -41,7 +41,7 @@ def test_best_swaps(partition, rng):
     expected = smallest(losses[possible].min(axis=1), losses[possible].argmin(axis=1))
 
     batch = BatchPoints(METRIC, partition.take(points), weights, np.arange(M), own.astype(np.float32))
-    found = best_swaps(partition, batch, FIRST + medoids, block[medoids].astype(np.float32), 0, COUNT)
+    found = best_swaps(partition, batch, partition.take(medoids), 0, COUNT)
     rows = found.rows.indices - FIRST
     assert set(rows) == {int(possible[row]) for row in expected}
     np.testing.assert_allclose(-found.scores, loss - losses[rows].min(axis=1), atol=1e-4)

@@ -277,6 +277,7 @@ class OneBatchPAM(MedoidEstimator):
         if len(selections) == 1:
             return selections[0]
         # The medoids that the other starts have found are among the best candidates there are.
-        best = min(selections, key=lambda selection: population.objective(selection.medoids))
+        objectives = population.objectives([selection.medoids for selection in selections])
+        best = selections[int(np.argmin(objectives))]
         candidates = np.unique(np.concatenate([selection.medoids for selection in selections]))
         return best.refined(refinement.refine(best.medoids, candidates))

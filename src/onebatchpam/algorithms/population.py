@@ -70,6 +70,6 @@ class InMemory:
         parts = label_parts(self.space, medoids) if labels is None else [(np.arange(self.n), labels)]
         return best_by_cluster(self.space, judges, parts, mark(tried, self.n), self._run.n_jobs)
 
-    def objective(self, medoids: Indices) -> float:
-        """Return the objective over all rows, once duplicates among the medoids are moved apart."""
-        return assign(self.space, medoids)[1].inertia
+    def objectives(self, medoid_sets: list[Indices]) -> list[float]:
+        """Return the objective over all rows of each set of medoids, once duplicates among these are moved apart."""
+        return [assign(self.space, medoids)[1].inertia for medoids in medoid_sets]

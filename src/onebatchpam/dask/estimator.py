@@ -120,7 +120,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         start = choose_start(settings.init, last_medoids, population.space, k, m, data.run)
         selection = self._search(population, start, m, settings, data.run)
         medoids = population.spread_medoids(selection.medoids)
-        assessment = population.assess(medoids)
+        (assessment,) = population.assess([medoids])
         warn_if_imperfect(selection.advice, k, assessment.sizes)
         given = population.known.given_rows(medoids)
         centers = data.metric.read(given.rows, "X").given(np.arange(k))
@@ -173,7 +173,8 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super().transform(X)
         self._check_new(X)
-        dtype = self._distances_to_medoids(example_of(X)).dtype
+        example = example_of(X) if hasattr(self, "n_features_in_") else self.cluster_centers_
+        dtype = self._distances_to_medoids(example).dtype
         width, told = (len(self.medoid_indices_),), (self._metric, self.cluster_centers_)
         return lazy_array("transform", transform_rows, parts_of(X), known_sizes(X), width, dtype, *told)
 

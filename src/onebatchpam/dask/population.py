@@ -131,13 +131,11 @@ class PartitionedData:
         parts = self.partitions.tasks(name, task, *shared)
         return compute([merged(name, parts, tasks.merge_best, count)])[0]
 
-    def assess(self, medoids: Any) -> Assessment:
-        """Return how well medoids do on all rows."""
-        parts = [part for (part,) in self.on_all("assignment", "assign", tasks.assess, self.metric, [medoids])]
-        self.n_distances += self.n * medoids.shape[0]
-        farthest = max(parts, key=lambda part: part.distance)
-        sizes = np.sum([part.sizes for part in parts], axis=0)
-        return Assessment(sum(part.inertia for part in parts), sizes, farthest.farthest, farthest.distance)
+    def assess(self, medoid_sets: list[Any]) -> list[Assessment]:
+        """Return how well each of these sets of medoids does on all rows."""
+        results = self.on_all("assignment", "assign", tasks.assess, self.metric, medoid_sets)
+        self.n_distances += self.n * sum(medoids.shape[0] for medoids in medoid_sets)
+        return [tasks.sum_up(list(parts)) for parts in zip(*results, strict=True)]
 
 
 class PartitionedScan:
@@ -232,6 +230,7 @@ class Partitioned:
 
     def __post_init__(self) -> None:
         self.n, self.total_weight = self.data.n_present, self.data.total_weight
+        self._assessments: dict[bytes, Assessment] = {}  # by the medoids
         self._left_over = np.empty(0, np.int64)  # the best rows of the last pass that the search did not choose
 
     @property
@@ -271,7 +270,7 @@ class Partitioned:
         n_iter, n_swaps, converged = 0, search.n_swaps, False
         with run.stages.stage("swap search", unit=" candidates") as bar:
             while not converged and n_iter < options.max_iter:
-                candidates = self._best_swaps(batch, block, medoids, options.n_fixed)
+                candidates = self._best_swaps(batch, medoids, options.n_fixed)
                 rows = np.concatenate([medoids, candidates[~np.isin(candidates, medoids)]])
                 known = WholeBlock(block.rows(rows))
                 search = run_swaps(known, np.arange(len(medoids)), weights, options, run.silent())
@@ -283,9 +282,9 @@ class Partitioned:
         self._left_over = candidates
         return SwapResult(medoids, loss, n_iter, n_swaps, converged)
 
-    def _best_swaps(self, batch: BatchPoints, block: PartitionedBlock, medoids: Indices, n_fixed: int) -> Indices:
+    def _best_swaps(self, batch: BatchPoints, medoids: Indices, n_fixed: int) -> Indices:
         """Return for each medoid the rows that, by the batch, had best take its place; the largest gain first."""
-        shared = (batch, self.space.given_indices(medoids), block.rows(medoids), n_fixed, CANDIDATES_BY_BATCH)
+        shared = (batch, self.known.given_rows(medoids), n_fixed, CANDIDATES_BY_BATCH)
         ranked = self.data.best("swaps", tasks.best_swaps, *shared, count=CANDIDATES_BY_BATCH)
         self.data.n_distances += self.data.n * len(batch.points)
         return np.empty(0, np.int64) if ranked is None else self.known.add(by_score(ranked).rows)
@@ -319,13 +318,17 @@ class Partitioned:
         weighted = GivenRows(points.indices, points.rows, judges.points.weights)
         return JudgeRows(weighted, judges.second_distances)
 
-    def objective(self, medoids: Indices) -> float:
-        """Return the objective over all rows."""
-        return self.assess(medoids).inertia
+    def objectives(self, medoid_sets: list[Indices]) -> list[float]:
+        """Return the objective over all rows of each set of medoids."""
+        return [assessment.inertia for assessment in self.assess(medoid_sets)]
 
-    def assess(self, medoids: Indices) -> Assessment:
-        """Return how well medoids do on all rows."""
-        return self.data.assess(self.known.given_rows(medoids).rows)
+    def assess(self, medoid_sets: list[Indices]) -> list[Assessment]:
+        """Return how well each set of medoids does on all rows; a set that was assessed before is not again."""
+        new = [medoids for medoids in medoid_sets if medoids.tobytes() not in self._assessments]
+        if new:
+            assessments = self.data.assess([self.known.given_rows(medoids).rows for medoids in new])
+            self._assessments |= {medoids.tobytes(): result for medoids, result in zip(new, assessments, strict=True)}
+        return [self._assessments[medoids.tobytes()] for medoids in medoid_sets]
 
     def spread_medoids(self, medoids: Indices) -> Indices:
         """Return the medoids with every duplicate moved to the row farthest from all medoids."""
@@ -334,7 +337,7 @@ class Partitioned:
         duplicates = find_duplicates(nearest, between[np.arange(len(medoids)), nearest], len(self.space.fixed))
 
         def find_farthest(medoids: Indices, moved: slice) -> int | None:
-            assessment = self.assess(medoids)
+            (assessment,) = self.assess([medoids])
             return int(self.known.add(assessment.farthest)[0]) if assessment.distance > 0 else None
 
         return move_duplicates(medoids, duplicates, find_farthest)

@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 from onebatchpam import _core
 from onebatchpam._draws import Batch, coreset_odds, ring_clocks
 from onebatchpam._tiles import Indices, TileBuffer
-from onebatchpam.blocks import BlockScan, fill_checked
+from onebatchpam.blocks import BlockScan, compute_checked, fill_checked
 from onebatchpam.dask.partition import GivenRows, Partition, join, name_medoid
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric
 from onebatchpam.search import find_nearest, mean_losses, rank_members, smallest_of_each
@@ -160,6 +160,15 @@ class BatchPoints:
             self.debias(tile, indices[rows])
             yield rows, tile
 
+    def block(self, rows: GivenRows) -> NDArray[np.float32]:
+        """Return the rows of the block for a few rows that came from any partition."""
+        read = self.metric.read(rows.rows, "X")
+        points = self.metric.pack(self.metric.read(self.points.rows, "X"), read, 1)
+        name_row, name_column = name_in("X", rows.indices), name_in("X", self.points.indices)
+        entries = compute_checked(Distances(read, points, name_row=name_row, name_column=name_column), 1)
+        self.debias(entries, rows.indices)
+        return entries
+
     def debias(self, tile: NDArray[np.float32], indices: Indices) -> None:
         """Replace the distances of batch points from themselves in a tile of the rows of these indices."""
         own = self.points.indices[self.debiased]
@@ -180,26 +189,16 @@ class RankedRows:
         return RankedRows(self.rows.take(places), self.slots[places], self.scores[places])
 
 
-def best_swaps(
-    partition: Partition,
-    batch: BatchPoints,
-    medoids: Indices,
-    medoid_rows: NDArray[np.float32],
-    n_fixed: int,
-    count: int,
-) -> RankedRows:
-    """Return for each medoid the few rows that, by the batch, had best take its place.
-
-    The medoids are given by their indices among all rows, and by their rows of the block.
-    """
+def best_swaps(partition: Partition, batch: BatchPoints, medoids: GivenRows, n_fixed: int, count: int) -> RankedRows:
+    """Return for each medoid the few rows that, by the batch, had best take its place."""
     k = len(medoids)
-    search = _core.SwapSearch(k, np.arange(k), medoid_rows, batch.weights, 0.0, n_fixed)
+    search = _core.SwapSearch(k, np.arange(k), batch.block(medoids), batch.weights, 0.0, n_fixed)
     gains, slots = np.empty(partition.n), np.empty(partition.n, np.int32)
     distances = partition.distances_to(batch.metric, batch.points)
     for rows, tile in batch.tiles(distances, partition.indices):
         _core.SwapEvaluator(search, gains[rows], slots[rows], 1).see(tile)
     gains[partition.weights == 0] = -np.inf
-    gains[partition.find(medoids)] = -np.inf
+    gains[partition.find(medoids.indices)] = -np.inf
     possible = np.flatnonzero(gains > -np.inf)
     best = np.sort(possible[smallest_of_each(slots[possible], -gains[possible], count)])
     return RankedRows(partition.take(best), slots[best], -gains[best])
@@ -271,6 +270,13 @@ def assess(partition: Partition, metric: Metric, medoid_sets: list[Any]) -> list
         row = partition.take(np.array([farthest]))
         assessments.append(Assessment(assignment.inertia, sizes, row, float(distances[farthest])))
     return assessments
+
+
+def sum_up(parts: list[Assessment]) -> Assessment:
+    """Return how well a set of medoids does on all partitions together."""
+    farthest = max(parts, key=lambda part: part.distance)
+    sizes = np.sum([part.sizes for part in parts], axis=0)
+    return Assessment(sum(part.inertia for part in parts), sizes, farthest.farthest, farthest.distance)
 
 
 def label_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[np.int32]:

@@ -58,7 +58,7 @@ class Refinable(Protocol):
     def best_members(
         self, medoids: Indices, judges: dict[int, Judges], tried: Indices, labels: NDArray[Any] | None
     ) -> Indices: ...
-    def objective(self, medoids: Indices) -> float: ...
+    def objectives(self, medoid_sets: list[Indices]) -> list[float]: ...
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,10 @@ class Refinement:
         with self._run.stages.stage("refinement", unit=" rounds") as bar:
             points = population.draw_points(self._n_points(k))
             refined = self._run_rounds(medoids, points, candidates, bar)
-            is_sample = len(points.indices) < population.n
-            if is_sample and population.objective(refined.medoids) > population.objective(medoids):
-                return Refined(medoids, refined.n_rounds)  # the sample has misled
+            if len(points.indices) < population.n:
+                before, after = population.objectives([medoids, refined.medoids])
+                if after > before:
+                    return Refined(medoids, refined.n_rounds)  # the sample has misled
             return refined
 
     def _n_points(self, k: int) -> int:
