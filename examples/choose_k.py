@@ -1,4 +1,4 @@
-"""How many medoids: several k on one block, by the medoid silhouette and by the elbow of the inertia."""
+"""Choose the number of medoids: try several k on one block, and judge them by medoid silhouette and elbow."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from onebatchpam import OneBatchPAM, medoid_silhouette, select_k
 X, _ = make_blobs(10_000, n_features=5, centers=7, random_state=3)
 selection = select_k(X, range(2, 13), OneBatchPAM(n_jobs=-1, random_state=0))
 print("seven groups:")
-print(selection)  # selection.plot() draws it
+print(selection)  # selection.plot() would draw it
 
-# Real data are rarely as clear; then the criteria differ, and it says so.
+# Real data are rarely as clear. If the two criteria disagree, the advice below the table says so.
 digits = load_digits().data
 selection = select_k(digits, range(2, 21, 2), OneBatchPAM(metric="manhattan", random_state=0))
 print("\nhandwritten digits:")

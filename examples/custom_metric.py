@@ -1,4 +1,4 @@
-"""A dissimilarity of one's own: of two objects, of two blocks of rows, and compiled."""
+"""Dissimilarities of your own: a function of two objects, a function of two blocks of rows, and a compiled one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ model = OneBatchPAM(3, metric=jaccard, init="k-means++", random_state=0).fit(bas
 print("typical baskets:", [sorted(map(int, basket)) for basket in model.cluster_centers_])
 
 
-# A function of two blocks of rows. It is asymmetric: the first argument is the medoid, the second the point, so this
-# is the cost to climb from a depot to a customer. `metric_params` are its keyword arguments.
+# A function of two blocks of rows: the cost to climb from each depot to each customer. It is asymmetric; the medoids,
+# here the depots, are always the first argument. `metric_params` holds its keyword arguments.
 def climb(depots: np.ndarray, customers: np.ndarray, uphill: float) -> np.ndarray:
     step = customers[None] - depots[:, None]
     return np.hypot(step[..., 0], step[..., 1]) + uphill * np.maximum(0, step[..., 2])
@@ -32,7 +32,7 @@ for uphill in (0.0, 10.0):
     model = OneBatchPAM(5, metric=climb, metric_params={"uphill": uphill}, random_state=0).fit(places)
     print(f"uphill costs {uphill:4.1f}: mean height of the depots {model.cluster_centers_[:, 2].mean():.2f}")
 
-# Compiled by numba it runs at the speed of the built-in metrics, in all threads.
+# The same function compiled by numba runs at the speed of the built-in metrics, in all threads.
 try:
     import numba
 except ImportError:

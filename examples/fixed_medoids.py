@@ -1,4 +1,4 @@
-"""Medoids that are there already: some that stay, and a last result to go on from."""
+"""Medoids that are known before the fit: fixed ones, which must stay, and those of an earlier fit as a start."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ print(f"six depots anywhere: {free.inertia_ / len(homes):.2f} km on average")
 model = OneBatchPAM(6, random_state=0).fit(homes, fixed_medoids=[0, 1])
 print(f"with two that exist: {model.inertia_ / len(homes):.2f} km, medoids {model.medoid_indices_.tolist()}")
 
-# Two more, the six staying where they are.
+# Two more depots are added; the six stay where they are.
 larger = OneBatchPAM(8, random_state=0).fit(homes, fixed_medoids=model.medoid_indices_)
 assert (larger.medoid_indices_[:6] == model.medoid_indices_).all()
 print(f"two more: {larger.inertia_ / len(homes):.2f} km")
 
-# Some households move. With warm_start a further fit begins at the rows that were the medoids.
+# Some households move. With warm_start, a further fit starts from the rows that were the medoids.
 daily = OneBatchPAM(8, warm_start=True, random_state=0).fit(homes)
 moving = rng.choice(len(homes), 500, replace=False)
 moved = homes.copy()
@@ -30,7 +30,7 @@ moved[moving] = towns[rng.integers(0, 8, 500)] + rng.normal(0, 4, (500, 2))
 n_swaps = daily.n_swaps_
 print(f"{n_swaps} swaps for the first fit, {daily.fit(moved).n_swaps_} for the second")
 
-# Others join. The old rows have kept their indices, so the old medoids can be given as a start.
+# Other households join. The old rows keep their indices, so the old medoids can be passed as `init`.
 joined = np.vstack([moved, towns[rng.integers(0, 8, 500)] + rng.normal(0, 4, (500, 2))])
 grown = OneBatchPAM(8, init=daily.medoid_indices_, random_state=0).fit(joined)
 print(f"{grown.n_swaps_} swaps with {len(joined) - len(moved)} more rows: {grown.inertia_ / len(joined):.2f} km")

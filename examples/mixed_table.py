@@ -1,4 +1,4 @@
-"""Medoids of a table with numbers, categories, an order and missing values."""
+"""Medoids of a table with numbers, categories, ordered categories and missing values."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ customers = pd.DataFrame(
 )
 customers = customers.mask(rng.random(customers.shape) < 0.05)
 
-# Numbers count by their range, "plan" by its order, the others by equality; missing values are skipped. A row that
-# lacks values differs less from the others and would often be chosen: so complete rows are the candidates here.
+# Gower's dissimilarity compares numbers relative to their range, "plan" by its order, and other columns by equality; it
+# skips missing values. A row that lacks values differs less from the others and would often become a medoid, so the
+# model is fitted to complete rows.
 model = OneBatchPAM(
     n_clusters=3,
     metric="gower",

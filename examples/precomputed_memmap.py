@@ -1,4 +1,4 @@
-"""Medoids from a matrix of dissimilarities that lies in a file, of which only the needed part is read."""
+"""Medoids from a matrix of dissimilarities in a file; only the entries that are needed are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ n = len(points)
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "dissimilarities.npy"
-    # Written piece by piece, as half-precision floats, column after column: a column is then read at once.
+    # The matrix is written piece by piece, in half precision, and in Fortran order, because whole columns are read.
     file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=(n, n), fortran_order=True)
     for start in range(0, n, 500):
         file[:, start : start + 500] = distance_block(points, points[start : start + 500], "manhattan")

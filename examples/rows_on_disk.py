@@ -1,4 +1,4 @@
-"""Medoids of rows that lie in files, and their labels in another: neither is ever in memory as a whole."""
+"""Medoids of rows in a file, with the labels in another file; neither is ever in memory as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ centres = np.random.default_rng(0).uniform(-20, 20, size=(12, N_FEATURES))
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
-    # Written piece by piece, as they might come from a measurement.
+    # The rows are written piece by piece, as they might come from a measurement.
     file = np.lib.format.open_memmap(folder / "rows.npy", "w+", np.float32, (5 * N_PER_PART, N_FEATURES))
     for part in range(5):
         rows, _ = make_blobs(N_PER_PART, centers=centres, random_state=part)

@@ -1,4 +1,4 @@
-"""Medoids of documents as sparse tf-idf vectors: the documentation of the functions of scipy."""
+"""Medoids of documents as sparse tf-idf vectors; the documents are the docstrings of the functions of scipy."""
 
 from __future__ import annotations
 

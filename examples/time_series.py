@@ -30,9 +30,9 @@ def make_series(shape: int) -> np.ndarray:
 
 
 shapes = np.arange(45) % 3
-series = [make_series(shape) for shape in shapes]  # a list: series may differ in length
+series = [make_series(shape) for shape in shapes]  # a list can hold series of different lengths
 
-# One call for each pair of a series and a batch point; slow functions are worth compiling, see custom_metric.py.
+# The function is called for each pair of a series and a batch point; custom_metric.py shows how to compile it.
 model = OneBatchPAM(3, metric=pair_metric(dtw), init="k-means++", random_state=0).fit(series)
 print("lengths:", sorted({len(each) for each in series}))
 for label, medoid in enumerate(model.cluster_centers_):

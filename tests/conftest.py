@@ -1,10 +1,10 @@
-"""Fixtures that more than one file of tests uses."""
+"""Fixtures that several test files use."""
 
 from __future__ import annotations
 
 import os
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # read once, at import: without it scikit-learn skips a check
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it at import; without it scikit-learn skips a check
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from onebatchpam.data import sources
 
 @pytest.fixture
 def restored_simd_level():
-    """Leave the SIMD level as it was."""
+    """Restore the SIMD level after the test."""
     level = _core.simd_level()
     yield
     _core.force_simd_level(level)
@@ -24,14 +24,14 @@ def restored_simd_level():
 
 @pytest.fixture(params=_core.simd_levels())
 def simd_level(request, restored_simd_level):
-    """Run the test at every level of this machine."""
+    """Run the test at every SIMD level of this machine."""
     _core.force_simd_level(request.param)
     return request.param
 
 
 @pytest.fixture
 def smallest_tiles(monkeypatch):
-    """Cut everything into the smallest tiles there are, one chunk of the swap search each."""
+    """Cut all rows into the smallest possible tiles: one chunk of the swap search each."""
     for name in ("NATIVE_TILE_WORK", "SCIPY_TILE_WORK", "TILE_ENTRIES", "COMPARED_TILE_ENTRIES"):
         monkeypatch.setattr(_tiles, name, 1)
 
@@ -51,7 +51,7 @@ def rng():
 
 @pytest.fixture
 def small_windows(monkeypatch):
-    """Let windows be of some dozen rows; keep a few."""
+    """Read files in windows of a few dozen rows, and keep only a few windows."""
     for name, value in {"READ_BYTES": 2000, "NEIGHBOUR_BYTES": 100, "KEPT_BYTES": 6000}.items():
         monkeypatch.setattr(sources, name, value)
 

@@ -1,4 +1,4 @@
-"""What holds for every fitted model, whatever the data."""
+"""Checks of properties that every fitted model has, whatever the data."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ import reference
 ROUNDING = {"cosine": 1e-14}
 
 
-# Two of scikit-learn's checks take fewer distinct rows than the eight clusters of a default model.
+# Two of scikit-learn's checks have fewer distinct rows than the eight clusters of a default model, which then warns.
 pass_over_few_rows = pytest.mark.filterwarnings("ignore:found 4 distinct clusters")
 
 
 def every_check(estimators, **options):
-    """Parametrize by scikit-learn's checks of these estimators."""
+    """Parametrize a test by all of scikit-learn's checks of these estimators."""
     parametrize = parametrize_with_checks(estimators, **options)
     return lambda test: pass_over_few_rows(parametrize(test))
 
 
 def every_check_but_equivalence(estimators):
-    """Parametrize by all checks but one, for estimators whose start or batch is drawn even if the data are tiny.
+    """Parametrize a test by all checks except that weights equal repeated rows.
 
-    A draw of rows with weights equals a draw of repeated rows on average only.
+    This is for estimators that draw rows even if the data are tiny, because a draw of weighted rows equals a draw of
+    repeated rows only on average.
     """
     pairs = [
         (estimator, check)
@@ -38,7 +39,7 @@ def every_check_but_equivalence(estimators):
 
 
 def assert_contract(model, X, rtol=1e-9):
-    """Check a model fitted on X, a float64 array, with a native metric."""
+    """Check a model with a native metric that was fitted to X, a float64 array."""
     n, k = len(X), model.n_clusters
     medoids = model.medoid_indices_
     distances = reference.distance_block(X, X[medoids], model.metric)
@@ -58,7 +59,7 @@ def assert_contract(model, X, rtol=1e-9):
 
 
 def assert_medoids_are_distinct_rows(model, X):
-    """No medoid is a duplicate of another one while a distinct row is left."""
+    """Check that no medoid is a duplicate of another one, unless there are fewer distinct rows than medoids."""
     n_distinct = len(distinct_rows(X, model.metric))
     between = distinct_rows(X[model.medoid_indices_], model.metric)
     assert len(between) == min(model.n_clusters, n_distinct)
@@ -67,6 +68,6 @@ def assert_medoids_are_distinct_rows(model, X):
 
 
 def distinct_rows(X, metric):
-    """Return the indices of the first of each set of rows at distance zero."""
+    """Return the index of the first row of each set of rows that are at distance zero from each other."""
     same = reference.distance_block(X, X, metric) <= ROUNDING.get(metric, 0)
     return np.flatnonzero(same.argmax(axis=1) == np.arange(len(X)))

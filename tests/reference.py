@@ -1,7 +1,7 @@
-"""The specification: every stage in plain NumPy and float64, as short as it can be said.
+"""The specification: every stage in plain NumPy and float64, as short as possible.
 
-Where the package has a function of the same purpose, it has the same name here. Slow on purpose, and independent:
-nothing of the package is imported.
+A function that the package has as well has the same name here. The code is slow on purpose, and independent: it imports
+nothing of the package.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def _cosine(X, Y):
 
 
 def _jaccard(X, Y):
-    """Return the share of what only one has in what either has; two empty sets are equal."""
+    """Return the number of features that only one row has, divided by those that either has; 0 for two empty rows."""
     either = (X[:, None, :] | Y[None, :, :]).sum(axis=2)
     only_one = (X[:, None, :] ^ Y[None, :, :]).sum(axis=2)
     return np.divide(only_one, either, out=np.zeros(either.shape), where=either > 0)
 
 
 def gower(a, b, ranges, weights):
-    """Return Gower's dissimilarity of two rows, 1 if there is no column in which both have a value.
+    """Return Gower's dissimilarity of two rows; 1 if there is no column in which both have a value.
 
-    A value is None where it is missing; the range is None where values are compared by equality.
+    A missing value is None. The range of a column is None if its values are compared by equality.
     """
     total = weight = 0.0
     for x, y, extent, w in zip(a, b, ranges, weights, strict=True):
@@ -62,7 +62,7 @@ def gower(a, b, ranges, weights):
 
 
 def gower_ranges(rows, numeric):
-    """Return the range of every numeric column, None for the others."""
+    """Return the range of every numeric column, and None for the other columns."""
     known = [[value for value in column if value is not None] for column in zip(*rows, strict=True)]
     return [
         max(values, default=0) - min(values, default=0) if is_numeric else None
@@ -71,24 +71,24 @@ def gower_ranges(rows, numeric):
 
 
 def batch_size(n, k):
-    """Return 100 ln(k n), but at least ten points per medoid; all rows if they are fewer than four times that."""
+    """Return 100 ln(k n), but at least ten points per medoid; return n if it is less than four times that number."""
     m = max(math.ceil(100 * math.log(k * n)), 10 * k)
     return n if n < 4 * m else m
 
 
 def lightweight_coreset_probabilities(X, metric):
-    """Return q: half uniform, half proportional to the distance to the mean."""
+    """Return the probability of each row: half uniform, half proportional to the distance to the mean."""
     distances = distance_block(X, np.asarray(X, np.float64).mean(axis=0, keepdims=True), metric)[:, 0]
     return 0.5 / len(X) + 0.5 * distances / distances.sum()
 
 
 def scan_block(block):
-    """Return the nearest column of every row, the first of equal ones, and the largest entry."""
+    """Return the nearest column of every row (of equally near ones, the first), and the largest entry."""
     return np.argmin(block, axis=1), np.max(block)
 
 
 def nearest_neighbour_weights(nearest, m):
-    """Weight a column by the number of rows nearest to it, with mean 1."""
+    """Return a weight for each column: the number of rows nearest to it, scaled to mean 1."""
     counts = np.array([np.sum(nearest == j) for j in range(m)])
     return counts / counts.mean()
 
@@ -107,7 +107,7 @@ def loss(block, medoids, weights=None):
 
 
 def swap_gains(block, medoids, weights):
-    """Return for every candidate i and slot l the loss before minus the loss after i takes the place of l."""
+    """Return, for every candidate and slot, by how much the loss falls if the candidate replaces the medoid there."""
     before = loss(block, medoids, weights)
     gains = np.empty((len(block), len(medoids)))
     for i in range(len(block)):
@@ -119,7 +119,7 @@ def swap_gains(block, medoids, weights):
 
 
 def nearest_and_second(block, medoids):
-    """Return slots and distances of the two nearest medoids of every column; of equal ones the lower slot first."""
+    """Return slots and distances of the two nearest medoids of every column; in a tie the lower slot comes first."""
     distances = np.asarray(block, np.float64)[np.asarray(medoids)]
     near, second = np.argsort(distances, axis=0, kind="stable")[:2]
     columns = np.arange(block.shape[1])
@@ -127,7 +127,7 @@ def nearest_and_second(block, medoids):
 
 
 def swap_gains_of_candidate(row, near, d1, d2, weights, k):
-    """Return the gains of one candidate for every removed medoid, without recomputing the loss."""
+    """Return the gains of one candidate for every medoid that it may replace, without recomputing the loss."""
     shared = np.sum(weights * np.maximum(0, d1 - row))
     takes_over = np.where(row < d1, d2 - d1, np.where(row < d2, d2 - row, 0))
     return shared + np.array([np.sum((weights * (d1 - d2 + takes_over))[near == slot]) for slot in range(k)])
@@ -143,11 +143,11 @@ class SwapResult:
 
 
 def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1, n_fixed=0, least_progress=0.0):
-    """Swap eagerly until a full cycle of candidates brings no improvement. With chunk = 1: FasterPAM.
+    """Swap eagerly until a full cycle of candidates brings no improvement. With chunk = 1 this is FasterPAM.
 
-    With larger chunks the candidates of a chunk are first judged by the medoids before the chunk, and those that
-    improve are judged again, in order, by the medoids as they have become. The first n_fixed medoids stay. A pass that
-    lowers the loss by less than that fraction of it is the last.
+    With larger chunks, all candidates of a chunk are first evaluated with the medoids before the chunk; those that
+    improve are evaluated again, in order, with the medoids of that moment. The first `n_fixed` medoids stay. The search
+    also ends with a pass that lowers the loss by less than the fraction `least_progress` of it.
     """
     n, m = block.shape
     weights = np.ones(m) if weights is None else np.asarray(weights, np.float64)
@@ -181,10 +181,11 @@ def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1,
 
 
 def search_in_levels(block, medoids, weights=None, *, many, least_progress=0.0, **options):
-    """Swap as `swap_search`, but with more than that many candidates first among the medoids and some candidates.
+    """Swap as `swap_search` does, but if there are more than `many` candidates, first among some of them.
 
-    These are evenly spaced: every 16th, or as many as make a fifth of `many` if those are more. They may be many again.
-    Only among many does `least_progress` count.
+    These are the medoids and evenly spaced candidates: every 16th, or more if these would be fewer than a fifth of
+    `many`. If they are still more than `many`, they are searched in the same way. `least_progress` counts only where
+    there are more than `many` candidates.
     """
     n_swaps, medoids = 0, np.array(medoids)
     if len(block) > many:
@@ -200,13 +201,13 @@ def search_in_levels(block, medoids, weights=None, *, many, least_progress=0.0, 
 
 
 def best_single(block, weights=None):
-    """Return the row with the smallest weighted sum, the lowest of equal ones."""
+    """Return the row with the smallest weighted sum; of equal ones, the first."""
     weights = np.ones(block.shape[1]) if weights is None else weights
     return int(np.argmin(np.asarray(block, np.float64) @ weights))
 
 
 def clara(block, samples, starts, *, tol=0.0, chunk=1):
-    """Return the medoids of the samples that suit all columns best, the first of equal ones, and their loss."""
+    """Return the smallest loss over all columns of the medoids of a sample, and these medoids; the first of equals."""
     found = []
     for sample, start in zip(samples, starts, strict=True):
         result = swap_search(block[np.ix_(sample, sample)], start, tol=tol, chunk=chunk)
@@ -216,7 +217,7 @@ def clara(block, samples, starts, *, tol=0.0, chunk=1):
 
 
 def alternate(block, medoids):
-    """Move each medoid to the row with the smallest sum in its cluster, until none moves; clusters are not empty."""
+    """Move each medoid to the row with the smallest sum in its cluster, until none moves; no cluster may be empty."""
     medoids = np.array(medoids)
     while True:
         labels = np.argmin(block[medoids], axis=0)
@@ -231,7 +232,7 @@ def alternate(block, medoids):
 
 
 def propose(block, medoids, candidates):
-    """Swap each candidate in turn for the medoid whose place it takes best, if that lowers the loss."""
+    """Let each candidate in turn replace the medoid whose replacement gains most, if that lowers the loss."""
     medoids, n_swaps = np.array(medoids), 0
     for candidate in candidates:
         gains = swap_gains(block, medoids, np.ones(block.shape[1]))[candidate]
@@ -242,13 +243,13 @@ def propose(block, medoids, candidates):
 
 
 def kmeans_plus_plus_probabilities(block, medoids, power):
-    """Return with which probability each column is drawn next."""
+    """Return the probability that each column is drawn next."""
     odds = block[np.asarray(medoids)].min(axis=0) ** power
     return odds / odds.sum()
 
 
 def kmc2_probabilities(block, medoids, power, chain_length):
-    """Return with which probability each column is the end of the chain."""
+    """Return the probability that the chain ends at each column."""
     others = np.setdiff1d(np.arange(block.shape[1]), medoids)
     odds = block[np.asarray(medoids)].min(axis=0)[others] ** power
     move = np.minimum(1, odds[None, :] / odds[:, None]) / len(others)
@@ -261,7 +262,7 @@ def kmc2_probabilities(block, medoids, power, chain_length):
 
 
 def nearest_medoids(X, medoids, metric):
-    """Return the nearest medoid of every row, of equally near ones the lowest slot, and the distance to it."""
+    """Return the slot of the nearest medoid of every row (of equally near ones, the lowest), and the distance to it."""
     distances = distance_block(X, np.asarray(X)[medoids], metric)
     return np.argmin(distances, axis=1), distances.min(axis=1)
 
@@ -273,7 +274,7 @@ def inertia(X, medoids, metric):
 
 @functools.cache
 def levenshtein(a, b):
-    """Return the smallest number of characters to insert, delete and replace that make a into b."""
+    """Return the smallest number of insertions, deletions and replacements of characters that turn a into b."""
     if not a or not b:
         return len(a) + len(b)
     replaced = levenshtein(a[1:], b[1:]) + (a[0] != b[0])
@@ -286,12 +287,12 @@ def dissimilarities(candidates, points, function):
 
 
 def medoid_of(block):
-    """Return the row of a square matrix with the smallest sum, the first of equal ones, and the sum."""
+    """Return the row of a square matrix with the smallest sum (the first of equal ones), and the sum."""
     sums = np.asarray(block, np.float64).sum(axis=1)
     return int(np.argmin(sums)), float(sums.min())
 
 
 def medoid_silhouette(block):
-    """Return the mean over the columns of 1 - nearest / second nearest row; 1 for a column at distance 0."""
+    """Return the mean over all columns of 1 - d1 / d2, with the two smallest entries d1 <= d2; of 1 where d1 is 0."""
     nearest, second = np.sort(np.asarray(block, np.float64), axis=0)[:2]
     return float(np.mean([1.0 if d1 == 0 else 1 - d1 / d2 for d1, d2 in zip(nearest, second, strict=True)]))

@@ -1,4 +1,4 @@
-"""Rows on disk, of every kind that the package reads."""
+"""Helpers that write rows to disk, in every format that the package reads."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SOURCES = {
 
 
 class Recorded:
-    """An array on some disk, which remembers what was read and on which thread."""
+    """An array that stands for one on disk, and records which rows were read and on which threads."""
 
     def __init__(self, X):
         self.X, self.reads, self.threads = X, [], set()

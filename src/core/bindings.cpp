@@ -252,34 +252,39 @@ bool all_bytes(Matrix<T> values, double byte_divisor) {
 }  // namespace
 
 NB_MODULE(_core, module) {
-    module.doc() = "Native kernels of onebatchpam.";
+    module.doc() = "The native core of onebatchpam: dissimilarities, the swap search, and reduced rows of a block.";
     module.attr("__version__") = OBP_VERSION;
     module.attr("SWEEP_CHUNK") = SwapSearch::chunk_size;
     using release = nb::call_guard<nb::gil_scoped_release>;
 
-    nb::class_<Viewer>(module, "Viewer", "Looks at the rows of a block, best as soon as they are computed.")
-        .def("see", see_all, "rows"_a.noconvert(), release(), "Look at all rows, which are there already.");
-    nb::class_<SwapSearch> search(module, "SwapSearch", "Eager swap search over a block that is shown tile by tile.");
+    nb::class_<Viewer>(module, "Viewer",
+                       "Base class of objects that look at all rows of a block, as soon as they are computed or later.")
+        .def("see", see_all, "rows"_a.noconvert(), release(), "Look at all rows of a block in memory.");
+    nb::class_<SwapSearch> search(module, "SwapSearch",
+                                  "Eager swap search over a block whose rows are given tile by tile.");
 
-    nb::class_<RowScanner, Viewer>(module, "RowScanner",
-                                   "Writes the first smallest column of each row, and its entry; checks all entries.")
+    nb::class_<RowScanner, Viewer>(
+        module, "RowScanner",
+        "Writes the nearest column of each row, the first in a tie, and its entry; checks all entries.")
         .def("__init__", init_scanner, "nearest"_a.noconvert(), "distances"_a.noconvert(), "n_threads"_a,
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def_prop_ro("largest", &RowScanner::largest, "The largest entry.")
         .def_prop_ro("valid", &RowScanner::valid, "Whether all entries are finite and not negative.");
-    nb::class_<RowSummer, Viewer>(module, "RowSummer",
-                                  "Writes the weighted sum of each row, of entries no greater than the caps.")
+    nb::class_<RowSummer, Viewer>(
+        module, "RowSummer", "Writes the weighted sum of each row; no entry counts more than the cap of its column.")
         .def("__init__", init_summer, "weights"_a.noconvert(), "sums"_a.noconvert(), "n_threads"_a,
              "caps"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>());
     nb::class_<SwapEvaluator, Viewer>(module, "SwapEvaluator",
-                                      "Writes what the best swap of each candidate would gain, and with which slot.")
+                                      "Writes the gain of the best swap of each candidate, and the slot of that swap.")
         .def("__init__", init_evaluator, "search"_a, "gains"_a.noconvert(), "slots"_a.noconvert(), "n_threads"_a,
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
 
-    nb::class_<PackedColumns>(module, "PackedColumns", "Points to which the dissimilarities of many rows are wanted.")
-        .def("__init__", init_columns<float>, "points"_a.noconvert(), "metric"_a, "steps"_a = 0.0)
-        .def("__init__", init_columns<double>, "points"_a.noconvert(), "metric"_a, "steps"_a = 0.0)
-        .def("__init__", init_columns<std::uint8_t>, "points"_a.noconvert(), "metric"_a, "steps"_a = 0.0)
+    nb::class_<PackedColumns>(module, "PackedColumns",
+                              "Points that are packed to be compared with many rows: the columns of a block.\n\n"
+                              "If byte_divisor is not 0, all values of points and rows are bytes divided by it.")
+        .def("__init__", init_columns<float>, "points"_a.noconvert(), "metric"_a, "byte_divisor"_a = 0.0)
+        .def("__init__", init_columns<double>, "points"_a.noconvert(), "metric"_a, "byte_divisor"_a = 0.0)
+        .def("__init__", init_columns<std::uint8_t>, "points"_a.noconvert(), "metric"_a, "byte_divisor"_a = 0.0)
         .def("fill", fill<float, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<double, float>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
         .def("fill", fill<double, double>, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release())
@@ -290,11 +295,12 @@ NB_MODULE(_core, module) {
         .def("fill", fill_viewed<std::uint8_t>, "rows"_a.noconvert(), "out"_a.noconvert(), "viewer"_a, release());
 
     nb::class_<GowerColumns>(module, "GowerColumns",
-                             "Points to which the Gower dissimilarities of many rows are wanted.")
+                             "Encoded rows of a table that are packed as points of the Gower dissimilarity.")
         .def("__init__", init_gower, "points"_a.noconvert(), "weights"_a.noconvert())
         .def("fill", fill_gower, "rows"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
 
-    nb::class_<SparseColumns>(module, "SparseColumns", "Points as PackedColumns, but sparse, as the rows then are.")
+    nb::class_<SparseColumns>(module, "SparseColumns",
+                              "Sparse points that are packed to be compared with many sparse rows.")
         .def("__init__", init_sparse, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
              "n_features"_a, "metric"_a)
         .def("fill", fill_sparse<float>, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
@@ -302,7 +308,7 @@ NB_MODULE(_core, module) {
         .def("fill", fill_sparse<double>, "starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
              "out"_a.noconvert(), "n_threads"_a, release());
 
-    nb::class_<CustomMetric>(module, "CustomMetric", "A dissimilarity that the user compiled.")
+    nb::class_<CustomMetric>(module, "CustomMetric", "A dissimilarity by a compiled function of the user.")
         .def("__init__", init_custom, "capsule"_a, "takes_data"_a)
         .def("fill", fill_custom, "rows"_a.noconvert(), "columns"_a.noconvert(), "rows_first"_a, "out"_a.noconvert(),
              "n_threads"_a, release());
@@ -311,46 +317,55 @@ NB_MODULE(_core, module) {
         .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),
              "weights"_a.noconvert(), "tol"_a, "n_fixed"_a = 0)
         .def("sweep", sweep, "rows"_a.noconvert(), "first"_a, "n_threads"_a, "gains"_a.noconvert() = nb::none(),
-             release())
-        .def("find_improving", find_improving, "rows"_a.noconvert(), "first"_a, "begin"_a, "n_threads"_a, release())
-        .def("try_candidates", try_candidates, "candidates"_a, "rows"_a.noconvert(), release())
-        .def_prop_ro("converged", &SwapSearch::converged)
-        .def_prop_ro("loss", &SwapSearch::loss)
-        .def_prop_ro("medoids", [](const SwapSearch& self) { return self.medoids(); })
-        .def_prop_ro("n_swaps", &SwapSearch::n_swaps)
-        .def_prop_ro("medoid_distances", medoid_distances)
-        .def_prop_ro("nearest", view_of_state<std::int32_t, &SwapSearch::nearest>)
-        .def_prop_ro("nearest_distances", view_of_state<float, &SwapSearch::nearest_distances>)
-        .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>);
+             release(), "Try the candidates first, first + 1, ..., with these rows, and make every improving swap.")
+        .def("find_improving", find_improving, "rows"_a.noconvert(), "first"_a, "begin"_a, "n_threads"_a, release(),
+             "Return the end and the improving candidates of the next chunk that has any; reduced rows will do.")
+        .def("try_candidates", try_candidates, "candidates"_a, "rows"_a.noconvert(), release(),
+             "Try candidates in order, make every improving swap, and return whether there was one.")
+        .def_prop_ro("converged", &SwapSearch::converged, "Whether all candidates have been tried since the last swap.")
+        .def_prop_ro("loss", &SwapSearch::loss, "The weighted sum of `nearest_distances`.")
+        .def_prop_ro(
+            "medoids", [](const SwapSearch& self) { return self.medoids(); }, "The candidate in each of the k slots.")
+        .def_prop_ro("n_swaps", &SwapSearch::n_swaps, "The number of swaps so far.")
+        .def_prop_ro("medoid_distances", medoid_distances, "m x k: the distances of each batch point to all medoids.")
+        .def_prop_ro("nearest", view_of_state<std::int32_t, &SwapSearch::nearest>,
+                     "The slot of the nearest medoid of each batch point.")
+        .def_prop_ro("nearest_distances", view_of_state<float, &SwapSearch::nearest_distances>,
+                     "The distance of each batch point to its nearest medoid.")
+        .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>,
+                     "The distance of each batch point to its second nearest medoid; infinite if k is 1.");
 
-    module.def("are_bytes", all_bytes<float>, "values"_a.noconvert(), "steps"_a, release());
-    module.def("are_bytes", all_bytes<double>, "values"_a.noconvert(), "steps"_a, release(),
-               "Say whether all values are byte / steps.");
+    module.def("are_bytes", all_bytes<float>, "values"_a.noconvert(), "byte_divisor"_a, release(),
+               "Return whether every value is a byte divided by byte_divisor.");
+    module.def("are_bytes", all_bytes<double>, "values"_a.noconvert(), "byte_divisor"_a, release());
     module.def("count_below", count, "rows"_a.noconvert(), "thresholds"_a.noconvert(), "counts"_a.noconvert(),
                "n_threads"_a, release(),
-               "Write how many entries of each row are below the thresholds of their columns.");
-    const char* reduces = "Write the columns and values of the entries below the thresholds, row after row.";
+               "Write the number of entries of each row that are below the threshold of their column.");
+    const char* reduces = "Write the columns and values of all entries below the threshold of their column, by rows.";
     module.def("reduce_rows", reduce<std::uint16_t>, "rows"_a.noconvert(), "thresholds"_a.noconvert(),
                "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(), "n_threads"_a, release(),
                reduces);
     module.def("reduce_rows", reduce<std::uint32_t>, "rows"_a.noconvert(), "thresholds"_a.noconvert(),
                "starts"_a.noconvert(), "columns"_a.noconvert(), "values"_a.noconvert(), "n_threads"_a, release());
-    const char* expands = "Write the rows that were reduced to `out`, infinity where nothing was kept.";
+    const char* expands = "Write reduced rows to `out`, with infinity for the entries that were not kept.";
     module.def("expand_rows", expand<std::uint16_t>, "starts"_a.noconvert(), "columns"_a.noconvert(),
                "values"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release(), expands);
     module.def("expand_rows", expand<std::uint32_t>, "starts"_a.noconvert(), "columns"_a.noconvert(),
                "values"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
 
-    module.def("simd_level", [] { return std::string(kernels().name); });
-    module.def("simd_levels", [] {
-        std::vector<std::string> names;
-        for (const Kernels* level : available_kernels()) names.emplace_back(level->name);
-        return names;
-    });
+    module.def("simd_level", [] { return std::string(kernels().name); }, "Return the SIMD level that is in use.");
+    module.def(
+        "simd_levels",
+        [] {
+            std::vector<std::string> names;
+            for (const Kernels* level : available_kernels()) names.emplace_back(level->name);
+            return names;
+        },
+        "Return the SIMD levels that this machine can run, the best one last.");
     module.def(
         "force_simd_level",
         [](const std::string& name) {
             require(force_kernels(name.c_str()), "no SIMD level '", name, "' on this machine: see simd_levels()");
         },
-        "name"_a);
+        "name"_a, "Use this SIMD level from now on, for tests.");
 }

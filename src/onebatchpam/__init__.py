@@ -1,13 +1,16 @@
 """k-medoids clustering for data too large for an n x n matrix.
 
-The package is a house of rooms. A room uses only the rooms to its right, through their doors (`__init__.py`):
+Users need only the names that this file and `onebatchpam.dask` export; `OneBatchPAM` is the one to start with.
+
+The package is a house of rooms, one folder for each. A room uses only the rooms to its right, and of these only the
+names that their doors (`__init__.py`) export:
 
     you ─▶ algorithms ─▶ search ─▶ blocks ─▶ space ─▶ metrics ─▶ data
                  └─────▶ batch ──────┘
 
-`dask`, `evaluation` and `cli` stand on top of all rooms; `_draws`, `_tiles`, `_parameters`, `_progress`, `_memory` and
-`_optional` lie below them, and `_core`, the native code, at the bottom. Public are the names that this file and
-`onebatchpam.dask` export.
+`dask`, `evaluation` and `cli` stand above all of these rooms. The files `_draws`, `_run`, `_memory`, `_tiles`,
+`_parameters`, `_progress` and `_optional` lie below them and serve every room; `_core`, the native code, lies at the
+bottom.
 """
 
 from onebatchpam._core import __version__

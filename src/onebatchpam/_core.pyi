@@ -1,6 +1,8 @@
 # Written by `python tests/promises/test_codebase.py`.
 # ruff: noqa: C408
-"""Native kernels of onebatchpam."""
+"""
+The native core of onebatchpam: dissimilarities, the swap search, and reduced rows of a block.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, overload
@@ -12,15 +14,17 @@ from typing_extensions import CapsuleType
 SWEEP_CHUNK: int = 256
 
 class Viewer:
-    """Looks at the rows of a block, best as soon as they are computed."""
+    """
+    Base class of objects that look at all rows of a block, as soon as they are computed or later.
+    """
 
     def see(
         self, rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)]
     ) -> None:
-        """Look at all rows, which are there already."""
+        """Look at all rows of a block in memory."""
 
 class SwapSearch:
-    """Eager swap search over a block that is shown tile by tile."""
+    """Eager swap search over a block whose rows are given tile by tile."""
 
     def __init__(
         self,
@@ -40,43 +44,70 @@ class SwapSearch:
         n_threads: int,
         gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | None = None,
-    ) -> None: ...
+    ) -> None:
+        """
+        Try the candidates first, first + 1, ..., with these rows, and make every improving swap.
+        """
+
     def find_improving(
         self,
         rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
         first: int,
         begin: int,
         n_threads: int,
-    ) -> tuple[int, list[int]]: ...
+    ) -> tuple[int, list[int]]:
+        """
+        Return the end and the improving candidates of the next chunk that has any; reduced rows will do.
+        """
+
     def try_candidates(
         self,
         candidates: Sequence[int],
         rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-    ) -> bool: ...
+    ) -> bool:
+        """
+        Try candidates in order, make every improving swap, and return whether there was one.
+        """
+
     @property
-    def converged(self) -> bool: ...
+    def converged(self) -> bool:
+        """Whether all candidates have been tried since the last swap."""
+
     @property
-    def loss(self) -> float: ...
+    def loss(self) -> float:
+        """The weighted sum of `nearest_distances`."""
+
     @property
-    def medoids(self) -> list[int]: ...
+    def medoids(self) -> list[int]:
+        """The candidate in each of the k slots."""
+
     @property
-    def n_swaps(self) -> int: ...
+    def n_swaps(self) -> int:
+        """The number of swaps so far."""
+
     @property
     def medoid_distances(
         self,
-    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", writable=False)]: ...
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", writable=False)]:
+        """m x k: the distances of each batch point to all medoids."""
+
     @property
-    def nearest(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", writable=False)]: ...
+    def nearest(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", writable=False)]:
+        """The slot of the nearest medoid of each batch point."""
+
     @property
-    def nearest_distances(
-        self,
-    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]: ...
+    def nearest_distances(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]:
+        """The distance of each batch point to its nearest medoid."""
+
     @property
-    def second_distances(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]: ...
+    def second_distances(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", writable=False)]:
+        """
+        The distance of each batch point to its second nearest medoid; infinite if k is 1.
+        """
 
 class RowScanner(Viewer):
     """
-    Writes the first smallest column of each row, and its entry; checks all entries.
+    Writes the nearest column of each row, the first in a tie, and its entry; checks all entries.
     """
 
     def __init__(
@@ -95,7 +126,7 @@ class RowScanner(Viewer):
 
 class RowSummer(Viewer):
     """
-    Writes the weighted sum of each row, of entries no greater than the caps.
+    Writes the weighted sum of each row; no entry counts more than the cap of its column.
     """
 
     def __init__(
@@ -109,7 +140,7 @@ class RowSummer(Viewer):
 
 class SwapEvaluator(Viewer):
     """
-    Writes what the best swap of each candidate would gain, and with which slot.
+    Writes the gain of the best swap of each candidate, and the slot of that swap.
     """
 
     def __init__(
@@ -121,28 +152,32 @@ class SwapEvaluator(Viewer):
     ) -> None: ...
 
 class PackedColumns:
-    """Points to which the dissimilarities of many rows are wanted."""
+    """
+    Points that are packed to be compared with many rows: the columns of a block.
+
+    If byte_divisor is not 0, all values of points and rows are bytes divided by it.
+    """
 
     @overload
     def __init__(
         self,
         points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         metric: str,
-        steps: float = 0.0,
+        byte_divisor: float = 0.0,
     ) -> None: ...
     @overload
     def __init__(
         self,
         points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         metric: str,
-        steps: float = 0.0,
+        byte_divisor: float = 0.0,
     ) -> None: ...
     @overload
     def __init__(
         self,
         points: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         metric: str,
-        steps: float = 0.0,
+        byte_divisor: float = 0.0,
     ) -> None: ...
     @overload
     def fill(
@@ -202,7 +237,9 @@ class PackedColumns:
     ) -> None: ...
 
 class GowerColumns:
-    """Points to which the Gower dissimilarities of many rows are wanted."""
+    """
+    Encoded rows of a table that are packed as points of the Gower dissimilarity.
+    """
 
     def __init__(
         self,
@@ -217,7 +254,7 @@ class GowerColumns:
     ) -> None: ...
 
 class SparseColumns:
-    """Points as PackedColumns, but sparse, as the rows then are."""
+    """Sparse points that are packed to be compared with many sparse rows."""
 
     def __init__(
         self,
@@ -247,7 +284,7 @@ class SparseColumns:
     ) -> None: ...
 
 class CustomMetric:
-    """A dissimilarity that the user compiled."""
+    """A dissimilarity by a compiled function of the user."""
 
     def __init__(self, capsule: CapsuleType, takes_data: bool) -> None: ...
     def fill(
@@ -262,15 +299,15 @@ class CustomMetric:
 @overload
 def are_bytes(
     values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    steps: float,
-) -> bool: ...
+    byte_divisor: float,
+) -> bool:
+    """Return whether every value is a byte divided by byte_divisor."""
+
 @overload
 def are_bytes(
     values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    steps: float,
-) -> bool:
-    """Say whether all values are byte / steps."""
-
+    byte_divisor: float,
+) -> bool: ...
 def count_below(
     rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     thresholds: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -278,7 +315,7 @@ def count_below(
     n_threads: int,
 ) -> None:
     """
-    Write how many entries of each row are below the thresholds of their columns.
+    Write the number of entries of each row that are below the threshold of their column.
     """
 
 @overload
@@ -291,7 +328,7 @@ def reduce_rows(
     n_threads: int,
 ) -> None:
     """
-    Write the columns and values of the entries below the thresholds, row after row.
+    Write the columns and values of all entries below the threshold of their column, by rows.
     """
 
 @overload
@@ -312,7 +349,7 @@ def expand_rows(
     n_threads: int,
 ) -> None:
     """
-    Write the rows that were reduced to `out`, infinity where nothing was kept.
+    Write reduced rows to `out`, with infinity for the entries that were not kept.
     """
 
 @overload
@@ -323,8 +360,13 @@ def expand_rows(
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     n_threads: int,
 ) -> None: ...
-def simd_level() -> str: ...
-def simd_levels() -> list[str]: ...
-def force_simd_level(name: str) -> None: ...
+def simd_level() -> str:
+    """Return the SIMD level that is in use."""
+
+def simd_levels() -> list[str]:
+    """Return the SIMD levels that this machine can run, the best one last."""
+
+def force_simd_level(name: str) -> None:
+    """Use this SIMD level from now on, for tests."""
 
 __version__: str

@@ -1,8 +1,8 @@
 """Drawing rows without replacement, by weights or by other odds.
 
 Every row has an exponential clock, whose rate is its weight; the rows whose clocks ring first are drawn. That equals
-drawing one row after the other with probability proportional to the weights that are left, and it can be done in parts:
-the first clocks of all parts together are the first of all.
+drawing one row after the other, each with a probability proportional to its weight among the rows that are left. It can
+be done in parts, because the rows that ring first among all are among those that ring first in their part.
 """
 
 from __future__ import annotations
@@ -16,44 +16,47 @@ from sklearn.utils.random import sample_without_replacement
 
 from onebatchpam._tiles import Indices
 
-# The rate of a row that weighs next to nothing, so that its clock rings late, but at a finite time.
+# The smallest rate of a clock, so that the clock of a row that weighs next to nothing rings late, but at a finite time.
 SMALLEST_RATE = 1e-290
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows that stand for others, with the weights that their sampling calls for."""
+    """A sample of rows, with the weights by which they stand for all rows."""
 
     indices: Indices
     weights: NDArray[np.float64]
 
 
 def ring_clocks(rates: NDArray[np.float64], rng: np.random.RandomState | np.random.Generator) -> NDArray[np.float64]:
-    """Return when the clock of each row rings: never, that is infinity, for a rate of zero."""
+    """Return the time at which the clock of each row rings; infinity, that is never, for a rate of zero."""
     clocks = rng.standard_exponential(len(rates))
     with np.errstate(divide="ignore"):
-        np.divide(clocks, rates, out=clocks)  # in place, because the rows may be very many
+        np.divide(clocks, rates, out=clocks)  # in place, because there may be very many rows
     return clocks
 
 
 def estimate_weights(
     weights: NDArray[np.float64], rates: NDArray[np.float64], next_clock: float
 ) -> NDArray[np.float64]:
-    """Return the weights of drawn rows such that their sum estimates that of all rows without bias.
+    """Return weights of drawn rows whose sum is an unbiased estimate of the weight of all rows (bottom-k sampling).
 
-    Given the clock of the first row that was not drawn, a row was drawn with a probability that its rate tells
-    (bottom-k sampling); divided by it the weights are unbiased.
+    A row was drawn because its clock rang before `next_clock`, the clock of the first row that was not drawn. Each
+    weight is divided by the probability of this, which follows from the rate of the row.
     """
     return weights / -np.expm1(-rates * next_clock)
 
 
 def scale_to_mean(weights: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-    """Return weights in proportion, with this mean."""
+    """Return the weights, scaled to this mean."""
     return weights * (mean / weights.mean())
 
 
 def sample_by_odds(odds: NDArray[np.float64], size: int, rng: np.random.RandomState, exclude: Indices) -> Indices:
-    """Draw rows by their odds, in the order of their indices; rows without odds come last, excluded ones never."""
+    """Draw rows by their odds, and return them in ascending order.
+
+    Rows with odds of zero are drawn only if no other rows are left, and excluded rows are never drawn.
+    """
     clocks = ring_clocks(odds, rng)
     never_rings = np.flatnonzero(np.isinf(clocks))
     clocks[never_rings] = np.finfo(np.float64).max * rng.random_sample(len(never_rings))
@@ -65,9 +68,9 @@ def sample_by_odds(odds: NDArray[np.float64], size: int, rng: np.random.RandomSt
 def sample_by_weight(
     weights: NDArray[np.float64], size: int, rng: np.random.RandomState, include: Indices | None = None
 ) -> Batch:
-    """Draw rows by their weights, in the order of their indices; rows to include are drawn first.
+    """Draw rows by their weights, and return them in ascending order; rows to include are always drawn.
 
-    The weights of the batch estimate those of all rows, and have their mean.
+    The weights of the batch make up for unequal odds of being drawn, and have the mean of the weights of all rows.
     """
     n, include = len(weights), np.empty(0, np.int64) if include is None else include
     if size == n:
@@ -86,13 +89,13 @@ def sample_by_weight(
 
 
 def are_equal(weights: NDArray[np.float64]) -> bool:
-    """Tell whether no row weighs more than another, so that rows can be drawn without looking at their weights."""
+    """Tell whether all weights are equal, so that rows can be drawn uniformly."""
     return bool((weights == weights[0]).all())
 
 
 def rows_of_ranks(ranks: NDArray[Any], excluded: Indices) -> Indices:
-    """Return the rows that have these ranks among all rows but the excluded ones, without listing them."""
-    # A row of rank r comes after all excluded rows that have at most r other rows before them.
+    """Return the rows of these ranks among all rows that are not excluded, without an array of all rows."""
+    # A row of rank r comes after all excluded rows that have at most r rows before them that are not excluded.
     others_before = np.sort(excluded) - np.arange(len(excluded))
     return ranks + np.searchsorted(others_before, ranks, side="right")
 
@@ -100,7 +103,7 @@ def rows_of_ranks(ranks: NDArray[Any], excluded: Indices) -> Indices:
 def coreset_odds(shares: NDArray[np.float64], far: NDArray[np.float64], total_far: float) -> NDArray[np.float64]:
     """Return the odds of a lightweight coreset: half by weight, half by weight times distance to the mean.
 
-    Both are given for some rows: their shares of the weight of all rows, and their weights times distances, of which
-    `total_far` is the sum over all rows.
+    `shares` are the shares of some rows in the weight of all rows; `far` are the weights of these rows times their
+    distances to the mean, and `total_far` is the sum of such products over all rows.
     """
     return 0.5 * shares + 0.5 * far / total_far if total_far > 0 else shares

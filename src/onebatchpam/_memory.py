@@ -1,4 +1,4 @@
-"""How much memory there is, and how much of it dissimilarities may take."""
+"""How much memory is available, and how much of it dissimilarities may take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 def resolve_memory_limit(limit: Any, name: str = "memory_limit") -> int:
-    """Return how many bytes of dissimilarities may be kept; half of the memory that is free when None."""
+    """Check the `memory_limit` parameter, and return it in bytes; None means half of the available memory."""
     if limit is None:
         available = available_bytes()
         return sys.maxsize if available is None else available // 2
@@ -28,23 +28,24 @@ def resolve_memory_limit(limit: Any, name: str = "memory_limit") -> int:
 
 
 def available_bytes() -> int | None:
-    """Return the memory that can be had without swapping; all there is where that is unknown, None if nothing is."""
+    """Return the bytes of memory that are available without swapping; None if the system does not tell."""
     known = [free for free in (_free_in_system(), _free_in_container()) if free is not None]
     return min(known, default=None)
 
 
 def _free_in_container(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Return what a container that limits memory has left; files in the system's cache take none."""
+    """Return the bytes that the limit of a container leaves; cached files do not count as used."""
     try:
         limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
         lines = (folder / "memory.stat").read_text().splitlines()
         cached = sum(int(line.split()[1]) for line in lines if line.split()[0] in ("active_file", "inactive_file"))
-    except (OSError, ValueError):  # no container, or one without a limit, which says "max"
+    except (OSError, ValueError):  # no container, or one without a limit ("max")
         return None
     return max(0, limit - used + cached)
 
 
 def _free_in_system() -> int | None:
+    """Return the bytes that are available in the system, or all of its memory if it tells only that."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))

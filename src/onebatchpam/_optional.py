@@ -1,4 +1,4 @@
-"""Optional packages: imported when they are first needed, with an error that names the extra that installs them."""
+"""Optional packages: imported when they are needed, with an error that names the extra that installs them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def require(module: str, *, extra: str, needed_by: str) -> Any:
-    """Return an optional module, or say which extra of this package installs it."""
+    """Import and return an optional module; the error says which extra of this package installs it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -12,7 +12,7 @@ SECONDS_BEFORE_A_BAR = 0.5
 
 
 class Stages:
-    """Times named stages; with `verbose` a stage that takes long shows a bar."""
+    """Times named stages; with `verbose` of at least 1, a long stage shows a progress bar."""
 
     def __init__(self, verbose: int = 0) -> None:
         self.seconds: dict[str, float] = {}
@@ -20,9 +20,9 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = " rows") -> Iterator[tqdm]:
-        """Time what runs inside; it calls `update(count)` on the bar as it goes."""
+        """Time the body of a `with` statement, which reports its progress by `update(count)` of the bar."""
         start = time.perf_counter()
-        # An unused bar costs nothing: tqdm returns from `update` at once when disabled.
+        # A disabled bar costs next to nothing, because its `update` returns at once.
         with tqdm(
             total=total,
             desc=name,

@@ -1,4 +1,4 @@
-"""What every stage of a fit is given: the number of threads, the source of random numbers, and the stop-watch."""
+"""A run: the number of threads, the source of random numbers and the stop-watch, which every stage of a fit uses."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from onebatchpam._progress import Stages
 
 @dataclass(frozen=True)
 class Run:
-    """A fit under way."""
+    """The resources that all stages of one fit share."""
 
     n_jobs: int
     rng: np.random.RandomState
     stages: Stages
 
     def silent(self) -> Run:
-        """Return the same run for steps within a stage, which are neither timed nor shown by themselves."""
+        """Return the same run for steps within a stage, which are not timed or shown as stages of their own."""
         return replace(self, stages=Stages())

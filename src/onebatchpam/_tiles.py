@@ -1,6 +1,6 @@
-"""How many rows are handled at a time, and where their dissimilarities are written.
+"""Tiles: how many rows are handled at a time, and where their dissimilarities are written.
 
-The sizes are read from this module whenever they are needed, so that tests can make them small.
+Other modules read the sizes by `_tiles.NAME` each time they need them, so that tests can make the sizes small.
 """
 
 from __future__ import annotations
@@ -15,41 +15,54 @@ from onebatchpam import _core
 
 Indices = NDArray[np.int64]
 
-# A tile takes at most this many comparisons of two features: a fraction of a second for one thread, because Ctrl-C and
-# the progress bar are answered between tiles.
+# A tile takes at most this many comparisons of two features, a fraction of a second for one thread, because Ctrl-C is
+# answered and the progress bar updated only between tiles.
 NATIVE_TILE_WORK = 4_000_000_000
 SCIPY_TILE_WORK = 100_000_000
 # A tile has at most this many dissimilarities, and as many features, so that it stays in the cache until it is used.
 TILE_ENTRIES = 2_000_000
 # A Python function may take long for a pair, so its tiles are small.
 COMPARED_TILE_ENTRIES = 200_000
-# A function of two blocks may subtract all rows from all points at once: this many numbers then fit in memory.
+# A function of two blocks may subtract all rows from all points at once, so it gets so few rows that the result has at
+# most this many numbers.
 BLOCK_FUNCTION_ENTRIES = 10_000_000
-# Sums over all rows are made of sums over this many, so that they take no array of the length of the data. The number
-# is not that of a tile, because the size of tiles must not show in the last digits.
+# Sums over all rows are added up from sums over this many rows, so that they need no array of the length of the data.
+# These are not the rows of a tile, because the size of tiles must not change the last digits of a result.
 ROWS_PER_SUM = 2**20
 
 
 def rows_per_tile(n_columns: int, row_size: int, most_work: int) -> int:
-    """Return how many rows of this size to compare with n points at a time."""
+    """Return how many rows of this size to compare with n_columns points at a time."""
     return min(most_work // (n_columns * row_size), TILE_ENTRIES // max(n_columns, row_size))
 
 
 def tile_bounds(n: int, tile_rows: int) -> Iterator[slice]:
-    """Cut n rows into consecutive tiles, at multiples of the chunk that the swap search evaluates at a time."""
+    """Cut n rows into consecutive tiles of about this many rows.
+
+    Tiles start at multiples of the chunk of candidates that the swap search evaluates at a time, because its result
+    then does not depend on the size of the tiles.
+    """
     step = max(1, tile_rows // _core.SWEEP_CHUNK) * _core.SWEEP_CHUNK
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 class TileBuffer:
-    """An array to which one tile after the other is written, so that it stays in the cache."""
+    """An array to which one tile after the other is written, so that the memory stays in the cache."""
 
     def __init__(self, n_columns: int, dtype: Any = np.float32) -> None:
+        self.n_columns = n_columns
         self._entries: NDArray[Any] = np.empty((0, n_columns), dtype)
 
     def for_rows(self, rows: slice) -> NDArray[Any]:
-        """Return the array for a tile of these rows."""
+        """Return an array for a tile of these rows, which overwrites the tile before."""
         n_rows = rows.stop - rows.start
         if n_rows > len(self._entries):
             self._entries = np.empty((n_rows, self._entries.shape[1]), self._entries.dtype)
         return self._entries[:n_rows]
+
+
+def mark(indices: Indices, n: int) -> NDArray[np.bool_]:
+    """Return a boolean array of length n that is True at these indices."""
+    marks = np.zeros(n, dtype=bool)
+    marks[indices] = True
+    return marks

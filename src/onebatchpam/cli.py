@@ -30,24 +30,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser; each command knows the function that runs it."""
+    """Return the parser of the command line; each command sets `run` to the function that runs it."""
     parser = argparse.ArgumentParser(prog="onebatchpam", description=onebatchpam.__doc__)
     parser.add_argument("--version", action="version", version=onebatchpam.__version__)
     commands = parser.add_subparsers(required=True, metavar="command")
-    demo = commands.add_parser("demo", help="cluster the digits that ship with scikit-learn, and show what was done")
+    demo = commands.add_parser("demo", help="cluster the digits that ship with scikit-learn and print a report")
     demo.add_argument("--n-clusters", type=int, default=10, metavar="K", help="number of medoids (default 10)")
-    # The automatic size, for so few rows, is all of them: that would show FasterPAM.
+    # The default is not "auto", because that takes all of so few rows, and the demo would show FasterPAM.
     demo.add_argument("--batch-size", type=int, default=300, metavar="M", help="number of batch points (default 300)")
     demo.add_argument("--metric", default="manhattan", help="dissimilarity (default manhattan)")
     demo.add_argument("--n-jobs", type=int, default=-1, help="threads (default: all processors)")
     demo.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
-    demo.add_argument("--picture", type=Path, default=Path("medoids.png"), help="where to write the medoids")
+    demo.add_argument("--picture", type=Path, default=Path("medoids.png"), help="file for the picture of the medoids")
     demo.set_defaults(run=run_demo)
     return parser
 
 
 def run_demo(arguments: argparse.Namespace) -> None:
-    """Cluster the digits, report, and draw the medoids."""
+    """Cluster the digits, print a report, and draw the medoids."""
     X = load_digits().data.astype(np.uint8)
     model = OneBatchPAM(
         arguments.n_clusters,
@@ -68,7 +68,7 @@ def run_demo(arguments: argparse.Namespace) -> None:
 
 
 def report(model: OneBatchPAM, n: int, seconds: float) -> str:
-    """Say what a fit did."""
+    """Return a report on a fit: sizes, work, objective and seconds."""
     k, m = len(model.medoid_indices_), len(model.batch_indices_)
     sizes = np.bincount(model.labels_, minlength=k)
     stages = [f"  {name:<16}{stage_seconds:8.3f} s" for name, stage_seconds in model.fit_seconds_.items()]

@@ -52,17 +52,17 @@ def test_none_is_missing_here():
     assert {value for value in public if issubclass(value, MedoidEstimator)} == {*ALGORITHMS, BanditPAM}
 
 
-DRAWN = (KMeansPlusPlus, LSKMeansPlusPlus, KMC2, RandomMedoids)  # instead of searched for
+DRAWN = (KMeansPlusPlus, LSKMeansPlusPlus, KMC2, RandomMedoids)  # estimators that draw their medoids
 
 
 def expected_failures(estimator):
-    """Return the checks that cannot pass, each with the reason."""
+    """Return the checks of scikit-learn that an estimator cannot pass, each with the reason."""
     if not isinstance(estimator, DRAWN):
         return {}
-    reason = "a draw of rows with weights equals a draw of repeated rows on average only"
+    reason = "a draw of weighted rows equals a draw of repeated rows only on average"
     failures = {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
     if isinstance(estimator, RandomMedoids):
-        failures["check_clustering"] = "the rows that are drawn with this seed do not find the blobs"
+        failures["check_clustering"] = "the rows drawn with this seed are not all in different blobs"
     return failures
 
 
@@ -126,7 +126,7 @@ class TestContract:
     @pytest.mark.parametrize("k", [2, 7])
     def test_constant_rows(self, algorithm, k):
         if algorithm is BanditPAM:
-            pytest.skip("the package gives up")
+            pytest.skip("the package fails on constant rows")
         X = np.ones((20, 3))
         with pytest.warns(ConvergenceWarning, match=f"found 1 distinct clusters instead of n_clusters={k}"):
             model = algorithm(k, random_state=0).fit(X)
@@ -154,7 +154,7 @@ class TestContract:
         assert model.inertia_ == expected.inertia_
 
     def test_seed(self, algorithm, blobs):
-        np.random.seed(1)  # the global generator must not enter  # noqa: NPY002
+        np.random.seed(1)  # the global generator must not matter  # noqa: NPY002
         first = algorithm(5, random_state=7).fit(blobs)
         np.random.seed(2)  # noqa: NPY002
         again = clone(first).fit(blobs)
@@ -258,9 +258,9 @@ def test_names_of_starts(algorithm, init, blobs):
     model = algorithm(5, init=init, random_state=4).fit(blobs)
     given = algorithm(5, init=start.medoid_indices_, random_state=4).fit(blobs)
     assert model.inertia_ <= start.inertia_ * (1 + 1e-12) or algorithm is OneBatchPAM
-    if algorithm is not OneBatchPAM:  # whose batch is drawn after the start
+    if algorithm is not OneBatchPAM:  # OneBatchPAM draws its batch after the start
         np.testing.assert_array_equal(model.medoid_indices_, given.medoid_indices_)
-    # The start costs what it costs alone, without its assignment.
+    # The start computes as many dissimilarities as the estimator of its name, except those of the assignment.
     assert model.n_distances_ - given.n_distances_ == start.n_distances_ - 5 * 300 or algorithm is OneBatchPAM
 
 

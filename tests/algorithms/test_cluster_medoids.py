@@ -12,7 +12,7 @@ from onebatchpam import distance_block, medoids_of
 
 
 def expected_medoids(X, labels, metric):
-    """Search every cluster in full."""
+    """Return the label, medoid and inertia of each cluster, by comparing all pairs of its rows."""
     found = []
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
@@ -22,7 +22,7 @@ def expected_medoids(X, labels, metric):
 
 
 def make_rows(kind, n=2500, seed=0):
-    """Draw rows that are hard for a sample in different ways."""
+    """Draw rows of which a sample may give a wrong picture, in a different way for each kind."""
     rng = np.random.RandomState(seed)
     if kind == "plane":
         return rng.rand(n, 2)
@@ -30,7 +30,7 @@ def make_rows(kind, n=2500, seed=0):
         return rng.randn(n, 50).astype(np.float32)
     if kind == "heavy tails":
         return np.exp(2 * rng.randn(n, 3))
-    if kind == "far group":  # that a small sample does not see
+    if kind == "far group":  # a small sample has no row of this group
         X = rng.randn(n, 2)
         X[:20] += [0, 10_000]
         return X
@@ -49,7 +49,7 @@ def test_exact(kind, metric):
         found = medoids_of(X, labels, metric, random_state=seed)
         np.testing.assert_array_equal(found.labels, names)
         np.testing.assert_allclose(found.inertias, inertias, rtol=1e-6)
-        if kind != "many features":  # float32 sums may tie otherwise
+        if kind != "many features":  # in float32 several rows may have the same sum
             np.testing.assert_array_equal(found.indices, indices)
         assert found.sizes.tolist() == [500, 2000]
 
@@ -136,7 +136,7 @@ def test_the_bound_holds_where_a_plain_sample_errs():
         ([-1, -1, -1], "all labels are negative"),
         ([0, 0.5, 1], r"labels\[1\]=0.5: expected integers"),
         ([0, np.nan, 1], r"labels\[1\]=nan: expected integers"),
-        (["a", None, "a"], "labels cannot be put in order"),
+        (["a", None, "a"], "labels cannot be sorted"),
     ],
 )
 def test_errors(labels, message):

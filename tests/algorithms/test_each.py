@@ -1,4 +1,4 @@
-"""Each algorithm against its naive version, and what only it promises."""
+"""Each algorithm compared with its naive reference, and the promises that only this algorithm makes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from spaces import make_matrix_space, make_run
 
 
 def whole_numbers(n, n_features=3, seed=0, largest=50):
-    """Draw rows whose manhattan distances are whole numbers: every sum is exact."""
+    """Draw rows whose manhattan distances are whole numbers, so that every sum is exact."""
     return np.random.RandomState(seed).randint(0, largest, (n, n_features)).astype(np.float64)
 
 
@@ -84,7 +84,7 @@ class TestFasterPAM:
     @pytest.mark.parametrize("seed", range(5))
     def test_one_candidate_at_a_time_the_swaps_are_those_of_kmedoids(self, seed):
         kmedoids = pytest.importorskip("kmedoids")
-        matrix = square(whole_numbers(120, 2, seed, largest=12)).astype(np.float32)  # many ties
+        matrix = square(whole_numbers(120, 2, seed, largest=12)).astype(np.float32)  # few values, so many ties
         start = random_medoids(120, 9, np.random.RandomState(seed))
         search = _core.SwapSearch(120, start, matrix[start], np.ones(120), 0.0)
         while not search.converged:
@@ -128,13 +128,13 @@ class TestFasterPAM:
         assert _memory.available_bytes() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         monkeypatch.delattr(_memory.os, "sysconf")
         assert _memory.available_bytes() is None
-        scan.require_memory(10**9)  # nothing is known: let the system decide
+        scan.require_memory(10**9)  # no error, because the free memory is not known
 
 
 class TestFasterCLARA:
     @pytest.fixture
     def record(self, monkeypatch):
-        """Record the samples and the starts."""
+        """Record the samples, and the medoids from which their searches start."""
         samples, starts = [], []
         draw_sample, draw_start = clara.sample_by_weight, clara.random_medoids
 
@@ -225,7 +225,7 @@ class TestDrawing:
     MATRIX = square(np.array([[0.0], [1.0], [3.0], [10.0], [4.5]]))
 
     def assert_frequencies(self, draw, probabilities, repeats=1500):
-        """Check the pairs that are drawn: the first uniformly, the second by `probabilities` given the first."""
+        """Check how often pairs are drawn: the first row uniformly, the second by `probabilities` given the first."""
         n, rng = len(self.MATRIX), np.random.RandomState(0)
         pairs = np.zeros((n, n))
         for _ in range(repeats):
@@ -287,7 +287,7 @@ class TestDrawing:
 
     def test_a_bad_entry_is_named_by_its_row(self):
         X = np.zeros((6, 1))
-        X[4] = 1e39  # beyond float32
+        X[4] = 1e39  # 1e39 is too large for float32
         with pytest.raises(ValueError, match=r"the dissimilarity of X\[4\] and X\[\d\] is 1e\+39"):
             KMC2(5, chain_length=60, metric="manhattan", random_state=1).fit(X)
 
@@ -295,7 +295,7 @@ class TestDrawing:
 class TestLocalSearch:
     @pytest.fixture
     def record(self, monkeypatch):
-        """Record the rows that are drawn after the first."""
+        """Record the rows that are drawn after the first one."""
         drawn, draw = [], first_medoids.draw_far
         monkeypatch.setattr(first_medoids, "draw_far", lambda *arguments: drawn.append(draw(*arguments)) or drawn[-1])
         return drawn
@@ -363,7 +363,7 @@ class TestBanditPAM:
         package.fit(X.astype(np.float32), name)
         np.testing.assert_array_equal(model.medoid_indices_, package.medoids)
         assert model.n_iter_ == package.steps <= max_iter
-        assert 5 * 250 < model.n_distances_ <= 250**2 + 5 * 250  # its cache holds all of them
+        assert 5 * 250 < model.n_distances_ <= 250**2 + 5 * 250  # the package caches all n^2 of them
 
     def test_swaps(self, rng):
         pytest.importorskip("banditpam")

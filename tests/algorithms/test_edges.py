@@ -95,7 +95,7 @@ def test_one_medoid_is_the_best_row_for_the_batch(metric, rng):
 @variants
 @pytest.mark.parametrize("seed", range(5))
 def test_far_rare_rows_replace_duplicate_medoids(variant, seed):
-    # Three rows among a thousand: the batch hardly ever has one of them, and the others are all the same.
+    # Three of a thousand rows are far away, and the batch hardly ever has one of them; all other rows are equal.
     X = np.zeros((1000, 2))
     X[[100, 500, 900]] = [[10, 0], [0, 20], [30, 30]]
     model = OneBatchPAM(4, variant=variant, batch_size=10, random_state=seed).fit(X)
@@ -107,7 +107,7 @@ def test_far_rare_rows_replace_duplicate_medoids(variant, seed):
 def test_only_duplicates_are_replaced():
     X = np.zeros((1000, 1))
     X[500:, 0] = 5
-    X[[200, 700, 900], 0] = [700, 800, 1000]  # after the farthest is a medoid, 700 is farther from all than 800
+    X[[200, 700, 900], 0] = [700, 800, 1000]  # once 1000 is a medoid, 700 is farther from all than 800
     model = OneBatchPAM(4, batch_size=10, variant="nniw", init=[0, 1, 600, 2], tol=1e9, random_state=1).fit(X)
     assert not set(model.batch_indices_) & {200, 700, 900}
     assert model.medoid_indices_.tolist() == [0, 900, 600, 200]
@@ -138,7 +138,7 @@ class TestNotFinite:
         np.testing.assert_array_equal(model.predict(X), model.labels_)
 
     def test_rows_without_a_common_feature(self):
-        """They have no distance; that must not become a label or an inertia of NaN."""
+        """Such rows have no distance, which must be an error, not a label or an inertia of NaN."""
         X = np.random.RandomState(0).randn(40, 2)
         X[0], X[1] = [0, np.nan], [np.nan, 0]
         model = OneBatchPAM(
@@ -149,7 +149,7 @@ class TestNotFinite:
 
 
 class TestTooLarge:
-    """Dissimilarities are kept in float32: what does not fit is an error that says so."""
+    """Dissimilarities are kept in float32; one that is too large for it is an error that says so."""
 
     message = "float32"
 
@@ -170,7 +170,7 @@ class TestTooLarge:
     def test_distances(self, metric, dtype, factor, n_features, rng):
         X = rng.randn(50, n_features) * (factor or 1)
         if factor is None:
-            OneBatchPAM(3, metric=metric).fit((1e300 * X).astype(dtype))  # free of scale: nothing is too large
+            OneBatchPAM(3, metric=metric).fit((1e300 * X).astype(dtype))  # canberra does not depend on the scale
             return
         with pytest.raises(ValueError, match=self.message):
             OneBatchPAM(3, metric=metric).fit(X.astype(dtype))
@@ -239,7 +239,7 @@ class TestParameters:
 small_rows = arrays(
     np.float64,
     st.tuples(st.integers(1, 14), st.integers(1, 4)),
-    elements=st.integers(-3, 3).map(float),  # small numbers: duplicates, zero rows and ties are common
+    elements=st.integers(-3, 3).map(float),  # small values make duplicates, zero rows and ties common
 )
 
 
@@ -291,5 +291,5 @@ class TestAnyData:
     def test_distances(self, X, metric):
         block = distance_block(X, X[::2], metric)
         expected = reference.distance_block(X, X[::2], metric)
-        # Squares of very small differences are below what float32 can hold.
+        # Squares of very small differences are too small for float32, so a small absolute error is accepted.
         np.testing.assert_allclose(block, expected, rtol=1e-5, atol=1e-6 if metric == "cosine" else 1e-18)

@@ -1,4 +1,4 @@
-"""Labels in a file or in an array of the user's."""
+"""Labels that are written to a file, or to an array that the user passes."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class TestFile:
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64])
 def test_arrays(dtype, model, blobs, tmp_path):
     expected = model.fit(blobs).labels_
-    rooms = np.empty(300, dtype), np.memmap(tmp_path / "bare", dtype=dtype, mode="w+", shape=300), np.empty(600, dtype)
-    for room in (*rooms[:2], rooms[2][::2]):
-        assert model.predict(blobs, out=room) is room
-        np.testing.assert_array_equal(room, expected)
-        room[:] = 99
-        assert model.fit(blobs, labels_out=room).labels_ is room
-        np.testing.assert_array_equal(room, expected)
+    mapped = np.memmap(tmp_path / "bare", dtype=dtype, mode="w+", shape=300)
+    for out in (np.empty(300, dtype), mapped, np.empty(600, dtype)[::2]):
+        assert model.predict(blobs, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+        out[:] = 99
+        assert model.fit(blobs, labels_out=out).labels_ is out
+        np.testing.assert_array_equal(out, expected)
 
 
 def test_fit_predict(model, blobs, tmp_path):
@@ -54,7 +54,7 @@ def test_fit_predict(model, blobs, tmp_path):
 
 
 def test_duplicates_that_are_spread(tmp_path):
-    # One row is unlike the others, and not in the batch: a medoid moves there after the first assignment.
+    # Row 77 differs from all others and is not in the batch, so a medoid moves there only after the first assignment.
     X = np.zeros((200, 2))
     X[77] = 1
     model = OneBatchPAM(2, batch_size=2, refine=0, random_state=0).fit(X, labels_out=tmp_path / "labels.npy")
@@ -79,9 +79,9 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("out", "error", "message"),
         [
-            ("labels.txt", ValueError, r"is the path 'labels\.txt': expected one that ends in \.npy"),
+            ("labels.txt", ValueError, r"='labels\.txt': expected the path of a new file that ends in \.npy"),
             ("no/where.npy", FileNotFoundError, "there is no folder 'no'"),
-            ([0] * 300, ValueError, "is of type list: expected an array, or the path"),
+            ([0] * 300, ValueError, "is of type list: expected an array of integers, or the path"),
             (np.empty(299, int), ValueError, r"has shape \(299,\), .* expected a writeable array of 300 integers"),
             (np.empty(300), ValueError, "dtype float64"),
             (np.empty(300, bool), ValueError, "dtype bool"),
@@ -105,7 +105,7 @@ class TestErrors:
     def test_no_file_is_overwritten(self, model, blobs, tmp_path):
         path = tmp_path / "X.npy"
         np.save(path, blobs)
-        with pytest.raises(FileExistsError, match=r"labels_out: there is a file '.*X\.npy' already"):
+        with pytest.raises(FileExistsError, match=r"labels_out='.*X\.npy': this file exists already"):
             model.fit(path, labels_out=path)
         np.testing.assert_array_equal(np.load(path), blobs)
 

@@ -60,7 +60,7 @@ def test_finds_the_groups():
 
 
 class TestErrorsOfPeers:
-    """What other packages get wrong, each as a test of this one."""
+    """Mistakes of other k-medoids packages, each tested not to occur here."""
 
     def test_labels_are_of_all_rows_not_of_the_batch(self, blobs):
         model = OneBatchPAM(5, batch_size=40).fit(blobs)
@@ -108,9 +108,9 @@ class TestErrorsOfPeers:
 
 
 def runs_beside(work, attempts=100):
-    """Say whether another thread gets the interpreter while `work` runs.
+    """Tell whether another thread runs Python code while `work` runs, that is whether `work` releases the GIL.
 
-    The interpreter would be handed over by itself only after the switch interval, which never ends here.
+    The switch interval is made so long that the interpreter never changes threads by itself.
     """
     interval = sys.getswitchinterval()
     go, seen = threading.Event(), []
@@ -119,7 +119,7 @@ def runs_beside(work, attempts=100):
     sys.setswitchinterval(1000)
     try:
         go.set()
-        for _ in range(attempts):  # a busy machine may be late to wake the other thread
+        for _ in range(attempts):  # a busy machine may wake the other thread late
             before = len(seen)
             work()
             if seen:
@@ -142,7 +142,7 @@ X = np.random.RandomState(0).rand(3000, 40)
 models = [OneBatchPAM(5, batch_size=500, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 500)]
 expected = models[0].fit(X).medoid_indices_
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))  # room for some thirty stacks
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))  # this leaves room for about thirty stacks
 assert (models[1].fit(X).medoid_indices_ == expected).all()
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
@@ -202,7 +202,7 @@ class TestBatch:
     def test_indices_and_weights(self, blobs, variant):
         model = OneBatchPAM(5, batch_size=60, variant=variant, random_state=0).fit(blobs)
         m = len(model.batch_indices_)
-        assert m == 60 if variant != "lwcs" else 30 < m <= 60  # a coreset may draw a row twice
+        assert m == 60 if variant != "lwcs" else 30 < m <= 60  # a coreset may draw a row twice, but keeps it once
         assert len(np.unique(model.batch_indices_)) == m
         assert model.batch_weights_.shape == (m,)
         assert model.batch_weights_.mean() == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""Weights of rows: as many copies of each, and none at all for a weight of zero."""
+"""Sample weights: a weight of w has the effect of w copies of the row, a weight of zero that of leaving it out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WEIGHTED = [OneBatchPAM, FasterPAM, FasterCLARA, Alternate]
 MODELS = [
     *(OneBatchPAM(batch_size=60, variant=variant) for variant in VARIANTS),
     OneBatchPAM(batch_size=60, refine=0, n_init=2),
-    OneBatchPAM(12, batch_size=30),  # whose refinement is confirmed on a sample
+    OneBatchPAM(12, batch_size=30),  # with so few batch points, refinement compares with a sample
     *(FasterPAM(init=init) for init in INITS),
     FasterCLARA(sample_size=60),
     Alternate(init="random"),
@@ -47,7 +47,7 @@ with_a_matrix = pytest.mark.parametrize(
         (model, metric)
         for model in MODELS
         for metric in ("manhattan", "precomputed")
-        if metric == "manhattan" or getattr(model, "variant", None) != "lwcs"  # a matrix has no mean
+        if metric == "manhattan" or getattr(model, "variant", None) != "lwcs"  # lwcs needs the mean of the rows
     ],
     ids=lambda value: "".join(str(value).split()),
 )
@@ -122,7 +122,7 @@ def test_zero_is_absent(model, metric):
         np.testing.assert_array_equal(whole.batch_indices_, kept[without.batch_indices_])
         np.testing.assert_array_equal(whole.batch_weights_, without.batch_weights_)
     if metric == "precomputed":
-        data[weights == 0] = np.nan  # what they would be to others as medoids is not looked at
+        data[weights == 0] = np.nan  # rows of weight zero are not candidates, so these entries are not read
         assert_same_fit(fit(model, data, sample_weight=weights), whole)
 
 
@@ -194,7 +194,7 @@ class TestRepeatedRows:
 
 
 def first_copies(weights):
-    """Return where the copies of each row begin when it is repeated as often as it weighs."""
+    """Return the index of the first copy of each row, when every row is repeated as often as its weight says."""
     return np.r_[0, np.cumsum(weights)[:-1]].astype(np.int64)
 
 
@@ -312,7 +312,7 @@ class TestArgument:
         np.testing.assert_array_equal(labels, expected.labels_)
 
     def test_too_little_weight_for_a_variance(self):
-        with pytest.raises(ValueError, match=r"metric='seuclidean'.*which is 1 in sum"):
+        with pytest.raises(ValueError, match=r"the weights of X sum to 1: .*metric='seuclidean'"):
             OneBatchPAM(2, metric="seuclidean").fit(self.X, sample_weight=1 / 32 * np.r_[np.full(29, 1.0), 3])
 
     def test_objects(self):
@@ -369,7 +369,7 @@ class TestRouting:
 
 
 def test_weights_of_kmeans_mean_the_same():
-    """The convention is scikit-learn's."""
+    """The medoid of weighted rows is the row nearest to the mean that scikit-learn computes with these weights."""
     X, weights = rows_with_weights(50)
     ours = OneBatchPAM(1, metric="sqeuclidean").fit(X, sample_weight=weights)
     mean = KMeans(1).fit(X, sample_weight=weights).cluster_centers_[0]

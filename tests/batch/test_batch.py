@@ -13,7 +13,6 @@ from onebatchpam.batch.rounds import debias
 from onebatchpam.batch.sampling import MemoryScan, draw_coreset
 from onebatchpam.blocks.block import WholeBlock
 from onebatchpam.blocks.scan import BlockScan
-from onebatchpam.search.first_medoids import kmeans_plus_plus, random_medoids
 from spaces import make_matrix_space, make_run, make_space
 
 
@@ -43,7 +42,7 @@ class TestRequiredSize:
 
     def test_theorem(self, valid):
         m = required_batch_size(**valid)
-        # m points suffice for a probability of failure below delta, and m - 1 do not.
+        # m points suffice for a probability of failure of at most delta, m - 1 points do not.
         failure = [2 * 10 * 1000 * np.exp(-size * 0.5**2 / (4 * 2.0**2)) for size in (m - 1, m)]
         assert failure[1] <= 0.1 < failure[0]
 
@@ -71,7 +70,7 @@ class TestUniform:
         counts = np.zeros(20)
         for _ in range(2000):
             counts[sample_by_weight(np.ones(20), 5, rng).indices] += 1
-        # Binomial with p = 1/4: a standard deviation is 19.4.
+        # The counts are binomial with p = 1/4; their standard deviation is 19.4.
         np.testing.assert_allclose(counts, 500, atol=5 * 19.4)
 
 
@@ -104,10 +103,10 @@ class TestLightweightCoreset:
         batches = [draw_coreset(make_space(X), m, make_run(rng)) for _ in range(repeats)]
         estimates = np.array([np.average(values[each.indices], weights=each.weights) for each in batches])
         error = estimates.std() / np.sqrt(repeats)
-        # Weights of mean 1 make it a quotient of two estimates, with a bias of the order of variance / m.
+        # The weights are scaled to mean 1, so the estimate is a quotient of two, with a bias of about variance / m.
         assert abs(estimates.mean() - values.mean()) < 4 * error + 0.005 * values.mean()
         unweighted = np.mean([values[each.indices].mean() for each in batches])
-        assert unweighted > 1.5 * values.mean()  # without the weights it would show
+        assert unweighted > 1.5 * values.mean()  # the mean without weights is far off
 
     def test_equal_rows_are_drawn_uniformly(self):
         batch = draw_coreset(make_space(np.ones((30, 2))), 10, make_run(np.random.RandomState(0)))
@@ -153,45 +152,3 @@ class TestWeights:
         block[2, 1] = np.nan
         with pytest.raises(ValueError, match="row 12, column 1 of the block is nan"):
             BlockScan(15, n_jobs=1).see(block, slice(10, 15))
-
-
-class TestFirstMedoids:
-    def test_random_ones_are_distinct_and_equally_likely(self, rng):
-        drawn = np.array([random_medoids(10, 3, rng) for _ in range(3000)])
-        assert all(len(set(row)) == 3 for row in drawn)
-        np.testing.assert_allclose(np.bincount(drawn.ravel(), minlength=10), 900, atol=5 * 25.1)
-
-    def test_kmeans_plus_plus_draws_by_distance(self):
-        X = np.array([[0.0], [1.0], [3.0], [10.0]])
-        rng, repeats = np.random.RandomState(0), 4000
-        pairs = np.zeros((4, 4))
-        for _ in range(repeats):
-            first, second = kmeans_plus_plus(make_space(X), 2, make_run(rng))
-            pairs[first, second] += 1
-        distances = reference.distance_block(X, X, "euclidean")
-        expected = distances / distances.sum(axis=1, keepdims=True) / 4
-        np.testing.assert_allclose(pairs / repeats, expected, atol=5 * np.sqrt(0.25 / repeats))
-
-    def test_kmeans_plus_plus_takes_every_group_before_a_duplicate(self):
-        X = np.repeat(np.eye(6), 10, axis=0)
-        for seed in range(20):
-            medoids = kmeans_plus_plus(make_space(X), 6, make_run(np.random.RandomState(seed)))
-            assert sorted(medoids // 10) == list(range(6))
-
-    @pytest.mark.parametrize("seed", range(5))
-    def test_kmeans_plus_plus_with_fewer_distinct_rows_than_medoids(self, seed):
-        X = np.repeat([[0.0], [1.0]], 4, axis=0)
-        medoids = kmeans_plus_plus(make_space(X), 8, make_run(np.random.RandomState(seed)))
-        assert sorted(medoids) == list(range(8))
-
-    def test_kmeans_plus_plus_draws_no_row_twice_where_it_is_not_nearest_to_itself(self, rng):
-        assert sorted(kmeans_plus_plus(make_matrix_space(np.ones((6, 6))), 6, make_run(rng))) == list(range(6))
-
-    def test_kmeans_plus_plus_reads_a_matrix_by_rows_of_medoids(self):
-        # From the first medoid every point but 2 is at distance 0: 2 is drawn, whatever the columns say.
-        matrix = np.zeros((3, 3))
-        matrix[:, 2] = 1
-        matrix[2] = [1, 1, 0]
-        for seed in range(20):
-            medoids = kmeans_plus_plus(make_matrix_space(matrix), 2, make_run(np.random.RandomState(seed)))
-            assert 2 in medoids

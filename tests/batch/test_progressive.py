@@ -16,7 +16,7 @@ from spaces import make_run, make_space
 
 
 def far_groups(seed):
-    """Return one blob of 15,000 rows and six groups of 8 rows far away, and the number of the group of each row."""
+    """Return one blob of 15,000 rows and six groups of 8 rows far away; and the group of each row, -1 for the blob."""
     rng = np.random.RandomState(seed)
     blob = rng.randn(15_000, 4)
     centres = 100 * np.concatenate([np.eye(4), -np.eye(4)])[:6]
@@ -71,7 +71,7 @@ def test_block_weights_and_count():
     assert len(np.unique(model.batch_indices_)) == 60
     nearest, _ = reference.scan_block(reference.distance_block(X, X[model.batch_indices_], "manhattan"))
     np.testing.assert_allclose(model.batch_weights_, reference.nearest_neighbour_weights(nearest, 60))
-    assert model.n_distances_ == 500 * (60 + 4)  # none is computed twice
+    assert model.n_distances_ == 500 * (60 + 4)  # no dissimilarity is computed twice
 
 
 def test_far_rows_are_drawn_in_proportion(rng):

@@ -43,7 +43,7 @@ class TestDraws:
             assert include is None or set(include) <= set(batch.indices)
             seen[batch.indices] += 1
             estimates.append(np.average(values[batch.indices], weights=batch.weights))
-        # Rows that are included for sure count for more than they should, as in CLARA.
+        # Rows that are always included count for more than they should, as in CLARA.
         tolerance = 0.02 if include is None else 0.1
         assert np.mean(estimates) == pytest.approx(np.average(values, weights=weights), rel=tolerance)
         order = np.argsort(weights)

@@ -1,4 +1,4 @@
-"""How much of the block is kept changes the time, and nothing else."""
+"""Blocks that do not fit in memory: the storage of a block changes the time of a fit, but not its result."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ STORAGES = ("whole", "reduced", "recomputed")
 
 @pytest.fixture(autouse=True)
 def _nothing_is_cheap(monkeypatch):
+    """Let blocks be kept even if they have so few features that computing an entry again is as fast as reading it."""
     monkeypatch.setattr(native, "CHEAP_FEATURES", 0)
 
 

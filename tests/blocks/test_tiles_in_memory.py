@@ -21,7 +21,7 @@ def tiles_of_few_entries(monkeypatch):
 
 
 def peak_bytes(work):
-    """Return the most that NumPy held at once while `work` ran, beyond what it held before."""
+    """Return the largest number of bytes that were allocated at one time while `work` ran."""
     tracemalloc.start()
     try:
         work()
@@ -45,7 +45,8 @@ def make_rows(kind):
 def test_fit_and_predict(kind, parameters, metric, tiles_of_few_entries):
     X = make_rows(kind)
     model = OneBatchPAM(3, metric=metric, batch_size=BATCH_SIZE, random_state=0, **parameters)
-    # The rows of refinement are worth at most another block, and the medoids' own; some numbers for each row besides.
+    # The fit may hold the block, at most as much again for refinement, the rows of the medoids, and a few numbers for
+    # each row, but not a converted copy of the data.
     assert peak_bytes(lambda: model.fit(X)) < 2.2 * BLOCK_BYTES + 80 * N_ROWS + FLOAT_COPY_BYTES / 2
     assert peak_bytes(lambda: model.predict(X)) < FLOAT_COPY_BYTES / 2
 
@@ -56,7 +57,7 @@ def test_without_the_block_some_numbers_for_each_row_are_all(variant, tiles_of_f
     n = 400_000
     X = np.random.RandomState(0).rand(n, 2).astype(np.float32)
     model = OneBatchPAM(5, metric="manhattan", batch_size=60, variant=variant, memory_limit=0, random_state=0)
-    # What is kept: a weight, the nearest batch point and its distance, or the label and the distance to the medoid.
-    # For a moment there are the odds, the clocks and the order in which they ring.
+    # The fit keeps 16 bytes for each row: its weight, and its nearest batch point or its label, with the distance. For
+    # a moment it needs about 26 bytes more: the odds of each row, its clock, and the order in which the clocks ring.
     assert peak_bytes(lambda: model.fit(X)) < (16 + 26) * n + 4_000_000
     assert model.block_storage_ == "recomputed"

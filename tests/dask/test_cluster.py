@@ -1,4 +1,4 @@
-"""Dask fits on a cluster of processes, in which things go wrong."""
+"""Dask fits on a cluster of processes, in which tasks fail, or workers, futures and the scheduler are lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sklearn.datasets import make_blobs
 from onebatchpam.dask import OneBatchPAM, population, scheduler
 
 N, K, M, N_PARTITIONS = 2000, 5, 100, 4
-SECONDS = 20  # in which anything must have happened
+SECONDS = 20  # longest time to wait for the cluster
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def make_model(**params):
 
 @pytest.fixture(scope="module")
 def expected():
-    """Return the model that threads fit."""
+    """Return the model that is fitted with the threads of this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(population, "DRIVER_ENTRIES", 1)
         with dask.config.set(scheduler="threads"):
@@ -63,7 +63,7 @@ def expected():
 
 
 def during(monkeypatch, name, act):
-    """Let something happen a moment after the first pass of this name has begun; return where it says so."""
+    """Call `act` a moment after the first pass of this name begins; return an event that is set when it does."""
     happened = threading.Event()
 
     def compute(tasks):
@@ -85,7 +85,7 @@ def assert_same(found, expected):
 
 
 def tasks_left(client):
-    """Return the names of the tasks that the scheduler knows once it has had time to forget."""
+    """Return the names of the tasks that the scheduler still knows after it had time to forget them."""
     deadline = time.monotonic() + SECONDS
     while True:
         names = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
@@ -113,7 +113,7 @@ def test_persisted_rows_stay_on_their_workers(client, expected):
 def test_a_worker_is_killed_during_a_fit(client, expected, monkeypatch, name):
     victim = next(iter(client.run(os.getpid).values()))
     killed = during(monkeypatch, name, lambda: os.kill(victim, signal.SIGKILL))
-    data = rows().persist()  # half of it is lost with the worker
+    data = rows().persist()  # half of the partitions are lost with the worker
     assert_same(make_model().fit(data), expected)
     assert killed.is_set()
     client.wait_for_workers(2, timeout=SECONDS)
@@ -130,7 +130,7 @@ def test_a_metric_that_raises(client):
 
     model = make_model(metric=metric)
     message = r"partition \d.*metric\(X\[\d+\], X\[\d+\]\) raised ZeroDivisionError"
-    with pytest.raises(ValueError, match=message) as held:  # as a debugger holds an error, with all that it refers to
+    with pytest.raises(ValueError, match=message) as held:  # `held` keeps the error alive, as a debugger does
         model.fit(rows())
     assert held.tb
     assert not hasattr(model, "medoid_indices_")
@@ -166,7 +166,7 @@ def test_the_scheduler_is_lost_during_a_fit(monkeypatch, tmp_path):
                 model.fit(rows())
             assert lost.is_set()
             assert not hasattr(model, "medoid_indices_")
-        assert processes[1].wait(timeout=60) is not None, "the worker goes on"
+        assert processes[1].wait(timeout=60) is not None, "the worker did not stop"
     finally:
         for process in processes:
             process.kill()

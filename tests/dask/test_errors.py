@@ -1,4 +1,4 @@
-"""Errors on partitions of a Dask array name the rows as the user knows them."""
+"""Errors in partitions of a Dask array name rows by their indices in the whole array."""
 
 from __future__ import annotations
 

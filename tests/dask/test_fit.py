@@ -1,4 +1,4 @@
-"""OneBatchPAM on Dask arrays and frames, with threads; a driver that holds little, so that small data do not fit."""
+"""OneBatchPAM on Dask arrays and frames. The driver holds so few rows that even small data stay in partitions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make_model(**params):
 
 
 def in_chunks(X, *sizes):
-    """Return a Dask array with these partitions, and a last one of what is left."""
+    """Return a Dask array with partitions of these sizes, and a last partition of the remaining rows."""
     return da.from_array(X, chunks=((*sizes, len(X) - sum(sizes)), X.shape[1:]))
 
 
@@ -68,7 +68,7 @@ def test_a_batch_of_all_rows_that_have_a_weight(X, variant, rng):
     weights[rng.permutation(N)[:M]] = rng.rand(M)
     model = make_model(variant=variant).fit(in_chunks(X, 1000, 1000), sample_weight=weights)
     assert len(model.batch_indices_) == M
-    np.testing.assert_allclose(model.batch_inertia_, model.inertia_)  # nothing is estimated
+    np.testing.assert_allclose(model.batch_inertia_, model.inertia_)  # a batch of all rows estimates nothing
     in_memory = onebatchpam.FasterPAM(K, metric="manhattan", random_state=0).fit(X, sample_weight=weights)
     assert model.inertia_ <= 1.05 * in_memory.inertia_
 
@@ -88,13 +88,13 @@ def test_every_variant_is_about_as_good_as_in_memory(X, variant):
 
 
 def test_refined_fits_are_about_as_good_as_in_memory(monkeypatch):
-    monkeypatch.setattr(population, "DRIVER_ENTRIES", 500 * 6000)  # of 12,000 rows half come to the driver
+    monkeypatch.setattr(population, "DRIVER_ENTRIES", 500 * 6000)  # the driver gathers half of the 12,000 rows
     X = make_blobs(12_000, P, centers=20, random_state=1)[0]
 
     def mean_inertia(kind, data):
         return np.mean([kind(10, batch_size=500, random_state=seed).fit(data).inertia_ for seed in range(5)])
 
-    # Ten medoids for twenty groups: seeds end in optima that are half a percent apart.
+    # With ten medoids for twenty groups, seeds lead to local optima that are half a percent apart.
     assert mean_inertia(OneBatchPAM, in_chunks(X, 5000, 5000)) <= 1.01 * mean_inertia(onebatchpam.OneBatchPAM, X)
 
 
@@ -123,7 +123,7 @@ def test_the_scheduler_changes_nothing(X, scheduler):
     data = in_chunks(X, 1500, 700)
     expected = make_model().fit(data)
     context = multiprocessing.get_context("spawn")
-    # Without a pool of its own Dask starts new processes for every pass.
+    # The processes are in a pool, because Dask would start new ones for every pass.
     with ProcessPoolExecutor(2, mp_context=context) as pool, dask.config.set(scheduler=scheduler, pool=pool):
         found = make_model().fit(data)
     np.testing.assert_array_equal(found.medoid_indices_, expected.medoid_indices_)
@@ -162,7 +162,7 @@ def test_data_that_the_driver_holds_are_fitted_as_in_memory(X, monkeypatch):
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_the_search_ends_where_no_row_brings_a_gain(X, k):
-    """Without refinement and with the batch as it is, all rows are compared by the naive evaluation of a swap."""
+    """Without refinement, and with a batch that is not corrected, the naive loss of every swap can be computed."""
     model = make_model(n_clusters=k, variant="unif", refine=0, tol=0).fit(in_chunks(X, 700, 2000))
     block = reference.distance_block(X, X[model.batch_indices_], "manhattan")
     loss = block[model.medoid_indices_].min(axis=0).sum()
@@ -177,7 +177,7 @@ def test_among_many_rows_a_search_that_is_refined_ends_with_small_progress(X, mo
     chunks = in_chunks(X, 700, 2000)
     plain, refined = make_model(n_clusters=30, refine=0).fit(chunks), make_model(n_clusters=30).fit(chunks)
     monkeypatch.setattr("onebatchpam.algorithms.onebatchpam.PROGRESS_OF_PASS", 0.9)
-    assert make_model(n_clusters=30).fit(chunks).n_iter_ == refined.n_iter_ > 1  # they are not many
+    assert make_model(n_clusters=30).fit(chunks).n_iter_ == refined.n_iter_ > 1  # the rule is for more rows than these
     monkeypatch.setattr(population, "MANY_CANDIDATES", N - 1)
     assert make_model(n_clusters=30).fit(chunks).n_iter_ == 1
     assert make_model(n_clusters=30, refine=0).fit(chunks).n_iter_ == plain.n_iter_
@@ -302,7 +302,7 @@ def table(X):
 
 
 def test_a_mixed_table_is_encoded_as_a_whole(X):
-    frame = table(X).sort_values("x0", ignore_index=True)  # so that partitions differ in what they range over
+    frame = table(X).sort_values("x0", ignore_index=True)  # sorting gives each partition a range of its own
     data = dd.from_pandas(frame, npartitions=7)
     model = make_model(metric="gower").fit(data)
     local = onebatchpam.OneBatchPAM(K, metric="gower", batch_size=M, random_state=0).fit(frame)

@@ -1,4 +1,4 @@
-"""Strings, other objects and sparse rows in partitions: clustered as in memory, up to the draws."""
+"""Strings and other objects in partitions: the result is about as good as in memory."""
 
 from __future__ import annotations
 

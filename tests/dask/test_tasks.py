@@ -1,4 +1,4 @@
-"""What is done with one partition, against naive NumPy."""
+"""The tasks on one partition, compared with naive NumPy."""
 
 from __future__ import annotations
 

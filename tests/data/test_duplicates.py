@@ -1,4 +1,4 @@
-"""Duplicates, collapsed to one row each with a weight."""
+"""collapse_duplicates: the distinct rows of X, with weights that count their copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows on disk: the same results as from memory, and never much of them in memory."""
+"""Data on disk give the same results as the same data in memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("small_windows")
 
 
 def assert_same(model, other, X, stored):
-    """Two models agree, one fitted from memory, the other from disk."""
+    """Check that two models agree: `model` fitted from memory, `other` from disk."""
     np.testing.assert_array_equal(model.medoid_indices_, other.medoid_indices_)
     np.testing.assert_array_equal(model.labels_, other.labels_)
     np.testing.assert_array_equal(model.cluster_centers_, other.cluster_centers_)

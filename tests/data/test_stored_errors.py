@@ -1,4 +1,4 @@
-"""What is wrong with data on disk is said."""
+"""Errors about data on disk name the file, the column or the value at fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of rows on disk: each row once in a pass, a window at a time, some by index."""
+"""Reads of data on disk: each row once in a pass, a window at a time, and rows by index in the order of the file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TestWhatIsRead:
         stored = Recorded(X)
         OneBatchPAM(4, variant="nniw", refine=0, batch_size=20, random_state=0).fit(stored)
         n_read = sum(stop - start for start, stop in stored.reads)
-        assert n_read < 3 * len(X)  # the block, the assignment, and some rows by index
+        assert n_read < 3 * len(X)  # a pass for the block, a pass for the assignment, and some rows by index
 
     def test_what_had_to_be_decoded_is_kept_while_there_is_room(self, X, monkeypatch):
         monkeypatch.setattr(sources, "KEPT_BYTES", 2 * X.nbytes)
@@ -80,7 +80,7 @@ class TestWhatIsRead:
         tracemalloc.start()
         try:
             OneBatchPAM(2, batch_size=10, refine=0, random_state=0).fit(stored).predict(stored)
-            assert tracemalloc.get_traced_memory()[1] < X.nbytes / 2  # of which the block is a fifth
+            assert tracemalloc.get_traced_memory()[1] < X.nbytes / 2  # the block alone takes X.nbytes / 5
         finally:
             tracemalloc.stop()
 

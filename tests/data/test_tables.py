@@ -1,4 +1,4 @@
-"""What a column of a table is taken for."""
+"""The kind that a column of a table has by default or by the choice of the user, and its missing values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing k: the medoid silhouette, and several k on one block."""
+"""Choosing k: the medoid silhouette, and `select_k`, which tries several k on one block."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_silhouette_of_duplicates():
     X = np.array([[0.0], [0.0], [1.0]])
     with pytest.warns(ConvergenceWarning, match="2 distinct clusters"):
         model = OneBatchPAM(3).fit(X)
-    assert medoid_silhouette(X, model) == 1  # each coincides with a medoid, some with two
+    assert medoid_silhouette(X, model) == 1  # every row coincides with a medoid, two rows with two
     assert medoid_silhouette([[0.5]], OneBatchPAM(2, init=[0, 2]).fit(X)) == 0
 
 
@@ -41,7 +41,7 @@ def test_silhouette_of_new_rows_and_of_an_asymmetric_matrix(rng):
     matrix = rng.rand(40, 40)
     model = OneBatchPAM(4, metric="precomputed", random_state=0).fit(matrix)
     expected = reference.medoid_silhouette(matrix[model.medoid_indices_])
-    assert medoid_silhouette(matrix.T, model) == pytest.approx(expected)  # as in predict
+    assert medoid_silhouette(matrix.T, model) == pytest.approx(expected)  # predict takes the transposed matrix, too
     assert medoid_silhouette(matrix.T[:1], model) == pytest.approx(
         reference.medoid_silhouette(matrix[model.medoid_indices_, :1])
     )
@@ -108,8 +108,8 @@ def test_one_block_for_all(groups, monkeypatch):
         return np.abs(A[:, None] - B[None]).sum(axis=-1)
 
     select_k(groups, [2, 3, 7], OneBatchPAM(metric=count, batch_size=100, random_state=0))
-    n_assignments = 2 * 800 * (2 + 3 + 7)  # for inertia and silhouette
-    assert sum(counts) == 6 + 800 * 100 + n_assignments  # 6: to see what kind of function it is
+    n_assignments = 2 * 800 * (2 + 3 + 7)  # each k computes n k for the inertia and n k for the silhouette
+    assert sum(counts) == 6 + 800 * 100 + n_assignments  # 6 for the trial that tells the kind of function
 
 
 def test_the_batch_is_that_of_the_largest_k(groups, monkeypatch):

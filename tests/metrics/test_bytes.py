@@ -1,4 +1,4 @@
-"""Numbers that are bytes are recognised, and their dissimilarities are those of any other numbers."""
+"""Numbers that are bytes are recognised and compared as bytes, with the same dissimilarities as other numbers."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ TYPES = {"float16": 1, "float32": 1, "float64": 1, "int16": 1, "int64": 1, "bool
 
 def pixels(n: int = 60, p: int = 40, seed: int = 0) -> np.ndarray:
     rows = np.random.default_rng(seed).integers(0, 256, size=(n, p), dtype=np.uint8)
-    rows[:, 0], rows[0, 1:3] = 255, (0, 255)  # a feature in which all agree, and the extremes
+    rows[:, 0], rows[0, 1:3] = 255, (0, 255)  # a constant feature, and the extreme values
     return rows
 
 

@@ -1,4 +1,4 @@
-"""What functions of one's own may do wrong: reported with the pair, and nothing is left half fitted."""
+"""Faults of a metric function are reported with the pair of rows, and leave no half-fitted estimator."""
 
 from __future__ import annotations
 

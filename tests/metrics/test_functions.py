@@ -1,4 +1,4 @@
-"""Functions of one's own as a metric: of two rows or objects, and of two blocks."""
+"""Python functions as a metric: of two rows or objects, and of two blocks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def manhattan_block(A, B):
 
 
 def uphill(a, b, price=4.0):
-    """Cost to go from a to b: asymmetric, and no triangle inequality."""
+    """Return the cost of going from a to b: not symmetric, and without a triangle inequality."""
     return float(np.where(b > a, price * (b - a) ** 2, a - b).sum())
 
 
@@ -52,7 +52,7 @@ def uphill_block(A, B, price=4.0):
 
 
 def uphill_lists(a, b, price=4.0):
-    """The same for lists of numbers."""
+    """Return the cost of going from a to b, which are lists of numbers."""
     return uphill(np.array(a), np.array(b), price)
 
 
@@ -231,7 +231,8 @@ class TestObjects:
 @pytest.mark.parametrize("seconds", [1e-9, 1e-4, 10])
 @pytest.mark.parametrize("rows_first", [True, False])
 def test_no_piece_is_left_out(n_jobs, seconds, rows_first, X, matrix, smallest_tiles, monkeypatch):
-    monkeypatch.setattr("onebatchpam.metrics.ordered.SECONDS_PER_CALL", seconds)  # from single pairs to all at once
+    # A call compares a single pair if it may take 1e-9 seconds, and all pairs if it may take 10 seconds.
+    monkeypatch.setattr("onebatchpam.metrics.ordered.SECONDS_PER_CALL", seconds)
     calls = []
     metric = PairFunction(lambda a, b: calls.append(1) or uphill(a, b))
     points = metric.pack(ArrayRows(X[:5]), ArrayRows(X), n_jobs, rows_first=rows_first)
@@ -280,14 +281,14 @@ def test_lambdas_can_be_cloned(blobs):
 
 
 def tolerant_block(A, B):
-    """A function of lists and arrays that takes NaN for zero."""
+    """Compare blocks of lists or of arrays, with zero in place of NaN."""
     A, B = (np.nan_to_num(np.array(list(block), dtype=float)) for block in (A, B))
     return manhattan_block(A, B)
 
 
 @every_check(
     [OneBatchPAM(metric=tolerant_block)],
-    expected_failed_checks=lambda _: {"check_dtype_object": "what a table may hold is for the function to say"},
+    expected_failed_checks=lambda _: {"check_dtype_object": "the function decides what a table may hold"},
 )
 def test_estimator_checks(estimator, check):
     check(estimator)

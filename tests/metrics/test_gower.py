@@ -1,4 +1,4 @@
-"""Tables with columns of several kinds and missing values."""
+"""metric="gower": tables with columns of several kinds and missing values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZES = ["S", "M", "L", "XL"]
 
 
 def make_frame(n=300, seed=0):
-    """Draw four groups of rows with a column of each kind; a tenth of the values is missing."""
+    """Draw four groups of rows with a column of each kind; a tenth of the values are missing."""
     rng = np.random.RandomState(seed)
     group = rng.randint(0, 4, n)
     frame = pd.DataFrame(
@@ -40,7 +40,7 @@ def make_frame(n=300, seed=0):
 
 
 def plain_rows(frame):
-    """Return lists of values, ordered categories as ranks, None for what is missing."""
+    """Return the rows as lists, with ranks for ordered categories and None for missing values."""
     frame = frame.assign(size=frame["size"].cat.codes.where(frame["size"].notna()))
     return [[None if pd.isna(value) else value for value in row] for row in frame.itertuples(index=False)]
 
@@ -61,7 +61,10 @@ def frame_of_groups():
 
 
 def test_worked_example():
-    """By hand, as R's daisy(metric = "gower") defines it: ages by their range of 40, sizes by ranks 1, 3, 3, 2."""
+    """The values are computed by hand, as daisy(metric = "gower") of R defines them.
+
+    Ages are divided by their range of 40. The sizes have the ranks 1, 3, 3 and 2, with a range of 2.
+    """
     frame = pd.DataFrame(
         {
             "age": [20, 30, 60, None],
@@ -130,7 +133,7 @@ def test_any_table(columns, weights):
     for X, size in ((frame, "size"), (objects, 3)):
         params = {"weights": weights, "kinds": {size: SIZES}}
         if X is objects:
-            params["kinds"][0] = "numeric"  # a column without any value does not say
+            params["kinds"][0] = "numeric"  # a column without any value does not show its kind
         block = distance_block(X, X, "gower", metric_params=params)
         np.testing.assert_allclose(block, expected, atol=2e-6)
         np.testing.assert_array_equal(block, block.T)
@@ -191,7 +194,7 @@ class TestNewRows:
             distance_block(frame, frame[frame.columns[::-1]], "gower")
 
 
-@pytest.mark.filterwarnings("ignore:found . distinct clusters")  # of the few categories that the checks draw
+@pytest.mark.filterwarnings("ignore:found . distinct clusters")  # the checks draw few categories
 @every_check([OneBatchPAM(metric="gower")])
 def test_estimator_checks(estimator, check):
     check(estimator)
@@ -298,7 +301,7 @@ class TestErrors:
         [
             ({"kinds": {"years": "numeric"}}, "kinds names the column 'years', which X does not have"),
             ({"kinds": {"age": "number"}}, r"kinds\['age'\]='number': expected one of 'numeric'"),
-            ({"kinds": ["numeric"] * 6}, "expected a dictionary of some columns' kinds"),
+            ({"kinds": ["numeric"] * 6}, "expected a dictionary as {column name: kind}"),
             ({"kinds": {"colour": "numeric"}}, "column 'colour' is numeric"),
             ({"weights": [1, 2]}, "expected 6 finite weights"),
             ({"weights": [1, 2, 3, 4, 5, -6]}, "expected 6 finite weights"),

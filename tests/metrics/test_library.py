@@ -1,4 +1,4 @@
-"""Metrics of scipy and scikit-learn give what these give, in tiles and in float32 or float64."""
+"""Metrics of scipy and scikit-learn have the values that these libraries compute, in tiles and in both float types."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def make_rows(metric, n=N_ROWS, seed=0):
     X = rng.rand(n, 2 if metric == "haversine" else 5) + 0.1
     if metric == "nan_euclidean":
         X[rng.rand(*X.shape) < 0.1] = np.nan
-        X[:, 0] = 1.0  # a feature that all rows have
+        X[:, 0] = 1.0  # so that any two rows have a feature in common
     return X
 
 
 def expected_block(X, Y, metric, **params):
-    """Ask scipy or scikit-learn, with the variances of all of X."""
+    """Return the block that scipy or scikit-learn computes, given the variances of all rows of X."""
     if metric == "seuclidean":
         params = {"V": X.var(axis=0, ddof=1), **params}
     if metric == "mahalanobis":
@@ -87,7 +87,7 @@ def is_scipy_metric(name):
 @pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
 def test_every_name_of_scipy_is_known():
     names = {name for name in scipy.spatial.distance.__all__ if is_scipy_metric(name)}
-    names -= {"kulczynski1", "sokalmichener"}  # deprecated, and gone from newer versions
+    names -= {"kulczynski1", "sokalmichener"}  # deprecated, and removed from newer versions of scipy
     assert {"cosine", "yule"} < names <= METRICS.keys()
 
 
@@ -153,7 +153,7 @@ def test_a_tile_of_many_columns_is_computed_in_parts(n_jobs, monkeypatch):
     monkeypatch.setattr(
         scipy.spatial.distance, "cdist", lambda rows, *rest, **params: calls.append(len(rows)) or cdist(rows, *rest)
     )
-    monkeypatch.setattr("onebatchpam._tiles.SCIPY_TILE_WORK", 10 * 40 * 3)  # ten rows
+    monkeypatch.setattr("onebatchpam._tiles.SCIPY_TILE_WORK", 10 * 40 * 3)  # the work of ten rows
     X = np.random.RandomState(0).rand(40, 3)
     distance_block(X, X, "canberra", n_jobs=n_jobs)
     assert calls == [10] * 4

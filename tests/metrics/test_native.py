@@ -1,4 +1,4 @@
-"""The native distances equal the reference: every type, metric, SIMD level, size and number of threads."""
+"""Native distances equal the reference for every type, metric, SIMD level, size and number of threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONVERTED_DTYPES = ("int8", "int16", "uint16", "int32", "int64", "bool", "float1
 N_FEATURES = (1, 7, 64, 129, 300)
 N_COLUMNS = (1, 15, 16, 17, 33)
 
-# What float32 or float64 sums over some hundred features may lose.
+# The relative error that a float32 or float64 sum over some hundred features may have.
 RTOL = {"float32": 1e-5, "float64": 1e-12}
 
 metrics = pytest.mark.parametrize("metric", NATIVE_METRICS)
@@ -44,7 +44,7 @@ def assert_block(actual, X, Y, metric):
     """Compare a block with the reference, as closely as its type allows."""
     expected = reference.distance_block(X, Y, metric)
     rtol = RTOL[actual.dtype.name]
-    # A cosine of float32 directions has their rounding error, however close the rows.
+    # A cosine distance has the rounding error of rows scaled to length 1, however close the rows are.
     atol = rtol / 10 if metric == "cosine" else 0
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
 
@@ -117,7 +117,7 @@ def test_equal_rows_are_at_distance_exactly_zero(simd_level, metric, dtype, n_fe
     X = make_rows(40, n_features, dtype)
     block = distance_block(X, X, metric)
     equal = (X[:, None] == X[None]).all(axis=2)
-    assert equal.sum() > len(X)  # the diagonal and the duplicates
+    assert equal.sum() > len(X)  # there are duplicates besides the diagonal
     assert not block[equal].any()
 
 
@@ -196,7 +196,8 @@ def test_zeros_that_are_skipped_change_nothing(simd_level, metric, dtype, share_
     X = (X if dtype == "uint8" else X - 50 * (X > 0)).astype(dtype)
     block = distance_block(X, X[:40], metric)
     np.testing.assert_allclose(block, reference.distance_block(X, X[:40], metric), rtol=1e-5, atol=1e-6)
-    order = rng.permutation(150)  # what is skipped depends on the rows beside a row, its distances do not
+    # Which zeros are skipped depends on the neighbours of a row, but its distances must not.
+    order = rng.permutation(150)
     np.testing.assert_array_equal(distance_block(X[order], X[:40], metric), block[order])
 
 
@@ -283,7 +284,7 @@ def test_error_names_what_is_known():
 
 
 class TestPackedColumns:
-    """The native object checks what reaches it, whoever calls."""
+    """The native object checks its arguments itself."""
 
     def test_errors(self):
         points = np.ones((4, 3), dtype=np.float32)
@@ -315,5 +316,5 @@ def test_bytes_whose_squares_do_not_fit_in_32_bits():
     X = np.zeros((3, 66_100), dtype=np.uint8)
     X[1], X[2, 0] = 255, 7
     expected = reference.distance_block(X, X, "euclidean")
-    # Compared as floats instead, whose rounding errors add up over so many features.
+    # The rows are compared as floats instead, whose rounding errors add up over so many features.
     np.testing.assert_allclose(distance_block(X, X, "euclidean"), expected, rtol=1e-4)

@@ -1,4 +1,4 @@
-"""Sparse rows: the same dissimilarities as dense ones, without making them dense."""
+"""Sparse rows have the same dissimilarities as dense rows, and are never made dense."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_equals_the_reference(metric, container, dtype):
 
 @metrics
 def test_equals_scipy(metric, dense):
-    rows = dense[dense.any(axis=1)]  # scipy has no cosine of a row of zeros
+    rows = dense[dense.any(axis=1)]  # scipy defines no cosine for a row of zeros
     expected = cdist(
         rows != 0 if metric == "jaccard" else rows,
         (rows != 0 if metric == "jaccard" else rows)[:30],
@@ -83,7 +83,7 @@ def test_any_rows(dense, metric):
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan"])
 @pytest.mark.parametrize("shift", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_close_rows(metric, shift):
-    """Sizes minus overlaps would have lost all digits."""
+    """The formula size(a) + size(b) - overlap(a, b) would lose all digits of such distances."""
     dense = np.random.RandomState(0).rand(20, 30)
     moved = dense.copy()
     moved[:, 3] += shift
@@ -153,7 +153,7 @@ def test_any_form(metric, form, dense):
     np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
     np.testing.assert_array_equal(model.predict(rows), expected.labels_)
     assert model.inertia_ == expected.inertia_
-    for part in ("data", "indices", "indptr"):  # as the user had them
+    for part in ("data", "indices", "indptr"):  # the arrays of the user are not changed
         if hasattr(rows, part):
             np.testing.assert_array_equal(getattr(rows, part), getattr(before, part))
 
@@ -178,7 +178,7 @@ def test_fit(metric, variant, init, dense):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_same_objective_as_dense_rows(metric, variant, dense):
     parameters = {"n_clusters": 5, "metric": metric, "variant": variant, "batch_size": 60, "random_state": 0}
-    parameters["refine"] = 0  # whose sums are of many ties, which another rounding may break otherwise
+    parameters["refine"] = 0  # because refinement has many ties, which other rounding errors may break differently
     model = OneBatchPAM(**parameters).fit(scipy.sparse.csr_array(dense))
     expected = OneBatchPAM(**parameters).fit(dense)
     assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-9)

@@ -23,7 +23,7 @@ STEMS = ("medoid", "cluster", "distance", "batch", "swap")
 
 
 def make_words(n=300, seed=0):
-    """Return misspelt words, an empty one and some that are not ASCII among them."""
+    """Return misspelt words, an empty string, and strings that are not ASCII."""
     rng = np.random.RandomState(seed)
     words = []
     for i in range(n - 3):
@@ -63,7 +63,7 @@ def test_worked_examples():
     assert distance_block(["ca"], ["abc"], "damerau_levenshtein") == 2
     assert distance_block(["ca"], ["abc"], "osa") == 3
     assert distance_block(["karolin"], ["kathrin"], "hamming") == 3
-    assert distance_block(["karolin"], ["kat"], "hamming") == 5  # what is missing differs
+    assert distance_block(["karolin"], ["kat"], "hamming") == 5  # each missing letter counts as a difference
     np.testing.assert_allclose(distance_block(["MARTHA"], ["MARHTA"], "jaro"), 1 - 0.9444444, rtol=1e-5)
     np.testing.assert_allclose(distance_block(["MARTHA"], ["MARHTA"], "jaro_winkler"), 1 - 0.9611111, rtol=1e-5)
 

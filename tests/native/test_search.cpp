@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -205,10 +206,36 @@ void test_viewers(const char* level) {
     }
 }
 
+// Python refuses such blocks, but a metric or a file may change its values between two passes. The search must then
+// stay within its memory, which the sanitizers watch, and must come to an end.
+void test_any_entries(const char* level) {
+    const std::size_t n = 300, m = 70;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const float odd_values[] = {infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), -1, 3e38f, 0};
+    const std::vector<double> weights(m, 1.0);
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        auto block = random_rows<float>(n, m, seed);
+        std::mt19937 generator(seed);
+        for (float& entry : block)
+            if (generator() % 20 < seed) entry = odd_values[generator() % 6];
+        for (const std::size_t k : {1, 2, 5}) {
+            std::vector<std::int64_t> medoids(k);
+            for (std::size_t slot = 0; slot < k; ++slot) medoids[slot] = static_cast<std::int64_t>(slot);
+            SwapSearch search(n, medoids.data(), k, block.data(), m, weights.data(), 1e-6);
+            for (int pass = 0; pass < 10; ++pass) search.sweep({block.data(), n, m, m}, 0, 2);
+            bool are_rows = true;
+            for (const std::int64_t medoid : search.medoids()) are_rows &= 0 <= medoid && medoid < static_cast<std::int64_t>(n);
+            for (const std::int32_t slot : search.nearest()) are_rows &= 0 <= slot && slot < static_cast<int>(k);
+            check(are_rows, "medoids are rows, and nearest medoids are medoids, whatever the entries are", level);
+        }
+    }
+}
+
 }  // namespace
 
 void test_search(const char* level) {
     test_swap_search(level);
+    test_any_entries(level);
     test_fixed_medoids(level);
     test_scans(level);
     test_reduced_rows(level);

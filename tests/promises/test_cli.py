@@ -29,7 +29,7 @@ def test_demo_says_what_it_did_and_draws_the_medoids(tmp_path, capsys):
     assert sum(map(int, sizes)) == 1797
     height, width, _ = matplotlib.image.imread(picture).shape
     assert width > 1000
-    assert height > 300  # twelve medoids are two lines
+    assert height > 300  # twelve medoids fill two lines
 
 
 def test_demo_without_matplotlib(tmp_path, capsys, monkeypatch):

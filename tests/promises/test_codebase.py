@@ -1,4 +1,4 @@
-"""The code keeps its own promises: its stub, its version, its documentation, its size."""
+"""The code base keeps its promises: the stub and the versions agree, public names are documented, examples run."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def without_docstrings(source):
 
 
 def generated_stub():
-    """Describe the native module as it is."""
+    """Return the stub that describes the native module as it is built."""
     stubgen = pytest.importorskip("nanobind.stubgen")
     generator = stubgen.StubGen(_core)
     generator.put(_core)
     head = "# Written by `python tests/promises/test_codebase.py`.\n# ruff: noqa: C408\n"
-    return f"{head}{generator.get()}\n__version__: str\n"  # the generator passes over names with underscores
+    return f"{head}{generator.get()}\n__version__: str\n"  # the generator leaves out names with underscores
 
 
 def test_the_stub_agrees_with_the_native_module():

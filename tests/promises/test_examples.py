@@ -1,4 +1,4 @@
-"""Every example runs and says something."""
+"""Every example runs, prints something and leaves no files behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must not matter does not: tiles, threads, SIMD levels, memory, scale."""
+"""Results do not depend on tiles, threads, SIMD levels, the layout of memory, or the scale of the data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ variants = pytest.mark.parametrize("variant", VARIANTS)
 
 @pytest.fixture(scope="module", name="X")
 def rows():
-    """Return rows for several of the smallest tiles and tasks of every thread."""
+    """Return so many rows that there are several of the smallest tiles, and several tasks for every thread."""
     rng = np.random.RandomState(0)
     X = (rng.randn(1100, 6) + 4 * rng.randint(0, 3, (1100, 6))).astype(np.float32)
     X.flags.writeable = False
@@ -30,7 +30,7 @@ def fit(X, **parameters):
 
 
 def assert_same_fit(model, expected):
-    """Require the same bits in all that a fit finds."""
+    """Require fitted attributes that are equal to the last bit."""
     for name in ("medoid_indices_", "labels_", "batch_indices_", "batch_weights_", "cluster_centers_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
     for name in ("inertia_", "batch_inertia_", "n_iter_", "n_swaps_", "n_distances_"):
@@ -163,7 +163,7 @@ def test_data_are_left_alone(X, dtype, metric):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int16"])
 @pytest.mark.parametrize("metric", ["manhattan", "chebyshev"])
 def test_type_of_bytes(X, dtype, metric):
-    """Sums of whole numbers are exact in every type, so that bytes need not become numbers first."""
+    """Bytes give the same result in every type, because sums of whole numbers are exact."""
     rows = np.clip(X * 10 + 100, 0, 255).astype(np.uint8)
     model, expected = fit(rows.astype(dtype), metric=metric), fit(rows, metric=metric)
     np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
@@ -195,7 +195,7 @@ def test_shift(X, metric):
 
 
 class TestBatchOfAllRows:
-    """There is nothing to correct, so that all variants are the same."""
+    """A batch of all rows needs no correction, so that all variants give the same result."""
 
     @metrics
     @pytest.mark.parametrize("variant", [variant for variant in VARIANTS if variant != "unif"])

@@ -42,7 +42,7 @@ WRONG = {
 
 
 class Unreadable:
-    """Data that must not be looked at."""
+    """Data that fail the test as soon as they are looked at."""
 
     def __getattr__(self, name):
         pytest.fail(f"the data were asked for {name}")

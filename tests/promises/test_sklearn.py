@@ -1,4 +1,4 @@
-"""OneBatchPAM among the tools of scikit-learn."""
+"""OneBatchPAM works with the tools of scikit-learn: its checks, pipelines, grid searches, copies and frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Medoids that stay, whatever the others are."""
+"""Fixed medoids: rows that are medoids whatever the other medoids are."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class TestEveryAlgorithm:
         fitted = fit(model, X, [0, 32])
         np.testing.assert_array_equal(fitted.medoid_indices_[:2], [0, 32])
         assert len(np.unique(X[fitted.medoid_indices_])) == 5
-        with pytest.warns(match="found 4 distinct clusters"):  # two are the same and stay so
+        with pytest.warns(match="found 4 distinct clusters"):  # both fixed medoids are the same point
             fitted = fit(model, X, [3, 4])
         np.testing.assert_array_equal(fitted.medoid_indices_[:2], [3, 4])
         assert len(np.unique(X[fitted.medoid_indices_])) == 4
@@ -139,7 +139,7 @@ class TestBest:
         model = algorithm(8, metric="manhattan", tol=0, random_state=seed).fit(X, fixed_medoids=fixed)
         gains = reference.swap_gains(block, model.medoid_indices_, np.ones(n))
         assert gains[:, 3:].max() <= 1e-6 * model.inertia_
-        assert gains[:, :3].max() > 0  # a fixed one would leave if it could
+        assert gains[:, :3].max() > 0  # a swap of a fixed medoid would improve
 
     def test_alternate_moves_only_the_others(self):
         X = np.random.RandomState(0).rand(300, 2)

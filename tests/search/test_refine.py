@@ -1,4 +1,4 @@
-"""Refinement: the batch screens, all points confirm."""
+"""Refinement: the batch screens candidates, all points confirm them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from onebatchpam.search.candidates import best_by_cluster, draw_judges, smallest
 from onebatchpam.search.swaps import SwapOptions
 from spaces import make_run, make_space
 
-# Enough rows and clusters that a batch of this size leaves something to refine.
+# There are so many rows and clusters that a search on a batch of 300 leaves something to refine.
 X, _ = make_blobs(2000, 4, centers=60, random_state=1)
 MODEL = OneBatchPAM(30, metric="manhattan", batch_size=300, random_state=0)
 
@@ -69,7 +69,7 @@ def test_with_every_row_tried_no_swap_improves(monkeypatch):
     block = reference.distance_block(rows, rows, "manhattan")
     gains = reference.swap_gains(block, model.medoid_indices_, np.ones(200))
     best = gains.max() / model.inertia_
-    assert best < 0.01  # tried once each, as the medoids stood then
+    assert best < 0.01  # not zero, because each row is tried only once, with the medoids of that round
 
 
 def test_zero_rounds_are_the_batch_search():
@@ -115,7 +115,8 @@ def test_threads_and_tiles_do_not_matter(request):
 
 
 def test_many_medoids_are_confirmed_on_a_sample():
-    # Ten candidates for each of 60 medoids are more than the batch: all points would cost more than the block.
+    # There are 600 candidates, more than the 100 batch points, so comparing them with all points would take more
+    # dissimilarities than the block.
     parameters = {"n_clusters": 60, "batch_size": 100}
     plain, refined = fit(refine=0, **parameters), fit(**parameters)
     assert refined.inertia_ < plain.inertia_
@@ -135,7 +136,8 @@ def test_more_points_than_can_be_held_are_sampled(seed, weighted, monkeypatch):
     refined = model.fit(X, sample_weight=weights)
     assert refined.inertia_ < plain.inertia_
     assert {block.m for block in seen} == {1200}
-    # Of the candidates, and of the rows among which they are found to medoids and judges; and two assignments to check.
+    # Each round compares medoids and candidates with the points, and all rows with the medoids and their judges. At the
+    # end, two assignments check whether the objective has improved.
     n_distances = len(seen) * (11 * 30 * 1200 + len(X) * (30 + candidates.JUDGES_PER_CLUSTER)) + 2 * len(X) * 30
     assert refined.n_distances_ < plain.n_distances_ + n_distances
 
@@ -146,7 +148,7 @@ def test_a_search_among_many_candidates_that_is_refined_ends_with_small_progress
     plain, refined = fit(refine=0), fit()
     monkeypatch.setattr(onebatchpam, "PROGRESS_OF_PASS", 0.5)
     assert fit().n_iter_ == 1 < refined.n_iter_
-    assert fit(refine=0).n_iter_ == plain.n_iter_  # to its end: there is nothing to make up for it
+    assert fit(refine=0).n_iter_ == plain.n_iter_  # without refinement the search converges
     assert fit().inertia_ < plain.inertia_
 
 
@@ -173,7 +175,7 @@ def test_smallest_of_each(rng):
 
 
 def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
-    monkeypatch.setattr(candidates, "JUDGES_PER_CLUSTER", 10**6)  # the whole cluster is the sample
+    monkeypatch.setattr(candidates, "JUDGES_PER_CLUSTER", 10**6)  # all points of a cluster are its judges
     rows = X[:300]
     medoids = np.array([0, 100, 200])
     distances = reference.distance_block(rows[medoids], rows, "manhattan")
@@ -203,7 +205,7 @@ class TestStarts:
     def test_they_share_the_block(self):
         one, three = fit(refine=0), fit(refine=0, n_init=3)
         np.testing.assert_array_equal(one.batch_indices_, three.batch_indices_)
-        # Besides the block and the final assignment only an assignment for each start, by which they are compared.
+        # Three starts take one more assignment each, by which they are compared.
         assert three.n_distances_ == one.n_distances_ + 3 * len(X) * 30
 
     def test_the_best_takes_over_what_others_have_found(self, monkeypatch):

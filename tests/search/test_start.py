@@ -1,4 +1,4 @@
-"""A fit that starts from the medoids of the last one."""
+"""Warm starts: a fit starts from the medoids of the last fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TestWarmStart:
     def test_it_starts_from_the_last_medoids(self, algorithm, blobs):
         model = algorithm(5, warm_start=True, tol=1e9, random_state=0).fit(blobs)
         start = model.medoid_indices_
-        for seed in (1, 2):  # no swap improves by as much as tol: the start is the result
+        for seed in (1, 2):  # tol is so large that no swap is made
             np.testing.assert_array_equal(model.set_params(random_state=seed).fit(blobs).medoid_indices_, start)
             cold = clone(model).set_params(warm_start=False).fit(blobs)
             assert set(cold.medoid_indices_) != set(start)

@@ -19,12 +19,12 @@ def random_block(n, m, seed=0):
 
 
 def integer_block(n, m, largest=20, seed=0):
-    """Draw whole numbers with many ties: every sum is exact, so results can be compared bit by bit."""
+    """Return random whole numbers with many ties; every sum is exact, so that results can be compared bit by bit."""
     return np.random.RandomState(seed).randint(0, largest + 1, (n, m)).astype(np.float32)
 
 
 def square_block(n, seed=0, n_features=2):
-    """Return the distances between points in groups."""
+    """Return the distances between random points in groups."""
     rng = np.random.RandomState(seed)
     X = rng.randn(n, n_features) + 6 * rng.randint(0, 4, (n, n_features))
     return reference.distance_block(X, X, "euclidean").astype(np.float32)
@@ -60,8 +60,9 @@ def test_no_single_swap_improves(simd_level, n, m, k, seed):
     assert result.converged
     assert len(np.unique(result.medoids)) == k
     gains = reference.swap_gains(block, result.medoids, weights)
-    gains[result.medoids] = 0  # a medoid is no candidate
-    # A gain is a difference of sums up to that of the second distances, and known as exactly as those.
+    gains[result.medoids] = 0  # a medoid is not a candidate
+    # A gain is a difference of sums that are at most the sum of the second distances, so its rounding error is a
+    # fraction of that sum.
     _, _, _, d2 = reference.nearest_and_second(block, result.medoids)
     assert gains.max() <= 1e-15 * (m + 2) * (d2 @ weights)
 
@@ -113,7 +114,7 @@ def test_many_candidates_are_searched_in_levels(n, many, n_fixed, least_progress
 
 
 def sweep_by(block, medoids, weights, *, rows, n_threads=1):
-    """Run the native search on tiles of so many rows."""
+    """Run the native search on tiles of this many rows."""
     search = _core.SwapSearch(len(block), medoids, block[medoids], weights, 0.0)
     while not search.converged:
         for start in range(0, len(block), rows):
@@ -135,7 +136,7 @@ def test_shown_row_by_row_it_is_the_textbook_fasterpam(simd_level, k, seed):
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
 @pytest.mark.parametrize("seed", range(20))
 def test_every_swap_lowers_the_loss(simd_level, k, seed):
-    """Also where the loss is tiny beside the gains of which it is a difference: the groups have copies of one row."""
+    """The rows of a group are equal, so that the loss is tiny compared with the sums of which a gain is made."""
     rng = np.random.RandomState(seed)
     X = np.repeat(rng.randn(4, 2), 10, axis=0)
     block = reference.distance_block(X, X[rng.permutation(40)[:9]], "euclidean").astype(np.float32)
@@ -219,7 +220,7 @@ def test_as_good_as_the_kmedoids_package_on_average():
 
 
 class TestOneMedoid:
-    """Without a second medoid to fall back to, the best row is found at once."""
+    """A single medoid needs no search: it is the row with the smallest weighted sum."""
 
     @pytest.mark.parametrize("seed", range(5))
     @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 9), (50, 1), (70, 33)])
@@ -266,7 +267,7 @@ def test_a_medoid_keeps_its_slot():
 
 
 def test_of_equal_removals_the_lowest_slot_is_taken():
-    # Both medoids are equally far from everything, so that either may go.
+    # Both medoids are equally far from both points, so that replacing either gains the same.
     block = np.array([[5.0, 5.0], [5.0, 5.0], [1.0, 1.0]])
     assert swap_search(block, 2, init=[0, 1]).medoids.tolist() == [2, 1]
 
@@ -306,7 +307,7 @@ class TestEnd:
     def test_tol_is_a_fraction_of_the_loss(self):
         points = np.array([0.0, 1.0, 2.0, 100.0])
         block = abs(points[:, None] - points)
-        start = [0, 3]  # loss 3; to 1 instead of 0 it is 2, a gain of a third
+        start = [0, 3]  # the loss is 3; with row 1 instead of row 0 it is 2, lower by a third
         assert swap_search(block, 2, init=start, tol=0.34).n_swaps == 0
         assert swap_search(block, 2, init=start, tol=0.33).n_swaps == 1
 

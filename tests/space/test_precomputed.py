@@ -90,7 +90,7 @@ def test_matrix_of_any_type_and_order(matrix, dtype, tmp_path):
 
 
 def memory_mapped(matrix, folder):
-    """Return the matrix in a bare file, and in files of NumPy in both orders."""
+    """Return the matrix as memory maps of a file without a header, and of .npy files in both orders."""
     bare = np.memmap(folder / "bare", mode="w+", dtype=matrix.dtype, shape=matrix.shape)
     bare[:] = matrix
     np.save(folder / "rows.npy", matrix)
@@ -99,7 +99,7 @@ def memory_mapped(matrix, folder):
 
 
 class TestReading:
-    """Only what is needed is read, and only that is ever copied."""
+    """Only the entries that are needed are read and copied."""
 
     parameters: ClassVar = {"n_clusters": 5, "metric": "precomputed", "batch_size": 40, "random_state": 0}
 
@@ -132,7 +132,7 @@ class TestReading:
                 method(bad)
         bad = matrix.copy()
         point = np.setdiff1d(np.arange(300), model.batch_indices_)[0]
-        bad[column, point] = value  # in the row of a medoid, not in a column of the batch
+        bad[column, point] = value  # the entry is in the row of a medoid, but not in a column of the batch
         with pytest.raises(ValueError, match=rf"X\[{column}, {point}\] is {value}"):
             OneBatchPAM(**self.parameters).fit(bad)
 
@@ -150,13 +150,12 @@ class TestReading:
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert (
-            peak < 5 * 4 * n * 40 < n * n
-        )  # the block, as much for refinement, and some; a copy has n^2 bytes or more
+        # The fit holds the block, as much again for refinement, and smaller arrays; a copy takes n^2 bytes or more.
+        assert peak < 5 * 4 * n * 40 < n * n
 
 
 def kmeans_plus_plus_medoids(matrix):
-    """Return the rows that the search of these tests starts from."""
+    """Return the medoids from which the search of these tests starts with init="k-means++"."""
     return kmeans_plus_plus(make_matrix_space(matrix), 5, make_run(0))
 
 
@@ -169,7 +168,7 @@ def with_entry(matrix, value):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda matrix: matrix[:, :200], r"square.*\(300, 200\).*swap_search"),
+        (lambda matrix: matrix[:, :200], r"\(300, 200\): .*square.*swap_search"),
         (lambda matrix: with_entry(matrix, np.nan), "NaN"),
         (lambda matrix: with_entry(matrix, np.inf), "infinity"),
         (lambda matrix: with_entry(matrix, -1), r"X\[3, 5\] is -1.0: .*negative"),

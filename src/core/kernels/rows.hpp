@@ -51,9 +51,10 @@ Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
     for (; j < state.m; ++j)
         if (row[j] < state.second_distance[j]) take(j);
     const double best = largest(gains, state.k);
-    std::int32_t slot = 0;
-    while (gains[slot] != best) ++slot;  // Of equal gains, that of the lowest slot counts.
-    return {shared + best, slot};
+    // Of equal gains, that of the lowest slot counts. The bound holds if a gain is NaN, which equals nothing.
+    std::size_t slot = 0;
+    while (slot + 1 < state.k && gains[slot] != best) ++slot;
+    return {shared + best, static_cast<std::int32_t>(slot)};
 }
 
 template <class Entry>
@@ -86,7 +87,7 @@ std::size_t first_not_above(const float* row, std::size_t m, float bound) {
     for (; j + step <= m; j += step)
         if (const std::uint64_t not_above = ~less_than(bounds, load(row + j)) & all_lanes)
             return j + static_cast<std::size_t>(__builtin_ctzll(not_above));
-    while (row[j] > bound) ++j;
+    while (j + 1 < m && row[j] > bound) ++j;
     return j;
 }
 

@@ -14,6 +14,9 @@ std::size_t tasks_of(std::size_t n_candidates) {
     return (n_candidates + candidates_per_task - 1) / candidates_per_task;
 }
 
+// Returns a distance, or infinity for NaN: so every point has a nearest medoid, whatever the entries of a block are.
+float known_distance(float d) { return d == d ? d : std::numeric_limits<float>::infinity(); }
+
 bool nearer(float d, std::int32_t slot, float other_d, std::int32_t other_slot) {
     return d < other_d || (d == other_d && slot < other_slot);
 }
@@ -57,7 +60,8 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
     for (std::size_t start = 0; start < m; start += points_per_tile) {
         const std::size_t stop = std::min(m, start + points_per_tile);
         for (std::size_t slot = 0; slot < k; ++slot)
-            for (std::size_t j = start; j < stop; ++j) to_medoids_[j * k + slot] = medoid_rows[slot * m + j];
+            for (std::size_t j = start; j < stop; ++j)
+                to_medoids_[j * k + slot] = known_distance(medoid_rows[slot * m + j]);
         for (std::size_t j = start; j < stop; ++j) find_nearest(j);
     }
     sum_up();
@@ -158,11 +162,12 @@ void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float*
     medoids_[slot] = static_cast<std::int64_t>(candidate);
     const auto changed = static_cast<std::int32_t>(slot);
     for (std::size_t j = 0; j < m(); ++j) {
-        to_medoids_[j * medoids_.size() + slot] = row[j];
+        const float distance = known_distance(row[j]);
+        to_medoids_[j * medoids_.size() + slot] = distance;
         if (near_[j] == changed || sec_[j] == changed)
             find_nearest(j);
         else
-            insert_medoid(j, changed, row[j]);
+            insert_medoid(j, changed, distance);
     }
     ++n_swaps_;
     sum_up();

@@ -1,13 +1,14 @@
 """The estimators: OneBatchPAM, FasterPAM and the others, and the base class that they share.
 
-`base.MedoidEstimator.fit` is the frame of every fit: open the data, let the algorithm choose medoids, assign all rows,
-publish. An algorithm is a file with one `_select`, which reads as the algorithm's box in its paper; `onebatchpam.py`
-shows the stages of OneBatchPAM in their order:
+`base.MedoidEstimator.fit` contains the steps that every fit shares: check the parameters, open the data, let the
+algorithm choose medoids, assign all rows, set the fitted attributes. Each algorithm has a file whose `_select` chooses
+the medoids and reads like the pseudocode of its paper. `onebatchpam.py` contains the stages of OneBatchPAM in their
+order; the second line names the room of each stage:
 
     space ─▶ start ─▶ batch and block ─▶ weights ─▶ swap search ─▶ refinement ─▶ Selection
              search   batch    blocks    batch      search         search        result
 
-In: what users pass to `fit`. Out: the fitted attributes, all of them or none.
+In: the arguments of `fit`. Out: the fitted attributes; a fit that fails leaves the estimator as it was.
 """
 
 from onebatchpam.algorithms.alternate import Alternate

@@ -1,4 +1,4 @@
-"""Alternate: rows to their nearest medoid, medoids to the middle of their rows, in turn."""
+"""Alternate: assign rows to their nearest medoid and move medoids to the middle of their clusters, in turn."""
 
 from __future__ import annotations
 
@@ -22,62 +22,64 @@ from onebatchpam.space import Space
 class Alternate(MedoidEstimator):
     """k-medoids in the manner of k-means: assign all rows, move each medoid to the middle of its cluster, repeat.
 
-    Each step is exact, but medoids never leave their clusters, so the objective stays far above that of swaps: 20 % in
-    the paper of OneBatchPAM. Choose it to compare with, or when a given start must only be polished.
+    Each step is exact, but a medoid never leaves its cluster, so the objective stays far above that of swaps: 20 % in
+    the paper of OneBatchPAM. Choose it as a baseline, or to polish medoids that are good already.
 
-    A pass computes n k dissimilarities for the assignment and all pairs within each cluster, n^2 / k in all if the
-    clusters are of equal size and n^2 at worst. It holds a few hundred rows of those pairs at a time.
+    A pass computes n k dissimilarities for the assignment, and those of all pairs within each cluster: n^2 / k in total
+    if all clusters have the same size, n^2 at worst. It holds the pairs of a few hundred rows at a time.
 
-    A cluster is empty when its medoid is a duplicate of another one; that medoid moves to the row farthest from all
-    medoids. If there are not enough distinct rows it stays where it is.
+    If a medoid is a duplicate of another medoid, its cluster is empty; the medoid then moves to the row farthest from
+    all medoids. It stays where it is if there are not enough distinct rows.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
-    metric : str, default="euclidean"
-        Dissimilarity, as in `OneBatchPAM`; ``"precomputed"`` takes a square matrix whose entry (i, j) is the
-        dissimilarity of candidate i and point j.
+    metric : str or callable, default="euclidean"
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`. With ``"precomputed"``, X is a square
+        matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
-        Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
-        equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and
-        `KMC2`, with their default parameters. ``"auto"`` is ``"random"``, but for at most 200 rows it is PAM's BUILD,
-        which chooses one medoid after the other: the result then depends neither on `random_state` nor on the order
-        of the rows.
+        Medoids from which the search starts: the name of a method, or an array of row indices.
+
+        - ``"random"``: rows drawn by their weights; without weights each set of rows is equally likely.
+        - ``"k-means++"``, ``"ls-k-means++"``, ``"kmc2"``: the medoids of `KMeansPlusPlus`, `LSKMeansPlusPlus` or `KMC2`
+          with their default parameters, at their cost in dissimilarities.
+        - ``"auto"``: PAM's BUILD for at most 200 rows, otherwise ``"random"``. BUILD adds one medoid after the other,
+          so that the result depends neither on `random_state` nor on the order of the rows.
     max_iter : int, default=100
-        Largest number of passes; the last one is that in which no medoid moves.
+        Largest number of passes. The fit ends early with the first pass in which no medoid moves.
     n_jobs : int, default=None
-        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
-        change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the first medoids.
+        Seed or generator for drawing the first medoids. An int gives the same result each time.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1 or more, long stages show a progress bar.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids.
-    cluster_centers_ : ndarray of shape (k, n_features) or None
-        The medoids themselves; None with ``metric="precomputed"``.
+        Row indices of the medoids.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1.
+        Cluster of each row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
-        Passes.
+        Number of passes.
     n_swaps_ : int
-        Moves of a medoid.
+        Number of moves of a medoid.
     n_distances_ : int
-        Dissimilarities computed, or read if precomputed.
+        Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds that each stage took, all passes together.
+        Seconds taken by each stage, all passes together.
     n_features_in_ : int
-        Number of features.
+        Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     References
     ----------
@@ -139,10 +141,10 @@ class Alternate(MedoidEstimator):
 
 
 def move_to_middles(space: Space, medoids: Indices, assignment: Assignment, run: Run) -> Indices:
-    """Return for each cluster the row with the smallest sum of dissimilarities to the others.
+    """Return the medoids, each moved to the member of its cluster with the smallest sum of dissimilarities.
 
-    A medoid moves only if that sum is smaller than its own, and then to the first of equal rows. The medoid of an empty
-    cluster stays, and so does a fixed one.
+    A medoid stays if no sum is smaller than its own; of equal sums the first member wins. The medoid of an empty
+    cluster stays, and so does a fixed medoid.
     """
     moved = medoids.copy()
     with run.stages.stage("middles of clusters", total=space.n) as bar:
@@ -154,15 +156,16 @@ def move_to_middles(space: Space, medoids: Indices, assignment: Assignment, run:
 
 
 def find_middle(space: Space, members: Indices, medoid: np.int64, assignment: Assignment, n_jobs: int) -> np.int64:
-    """Return the medoid of a cluster, or the first member with the smallest sum if that is smaller.
+    """Return the middle of a cluster: the first member with the smallest sum of dissimilarities to all members.
 
-    The result is never another medoid: to every member all others are at least as far as the one it belongs to.
+    The medoid itself is returned unless that sum is smaller than its own. The result is never the medoid of another
+    cluster, because every member is at least as far from other medoids as from the medoid of its own cluster.
     """
     sums = sum_within(space, members, n_jobs)
     is_medoid = members == medoid
     if is_medoid.any():
         sum_of_medoid = sums[is_medoid][0]
-    else:  # a medoid that is nearer to another one than to itself is in the cluster of that one
+    else:  # the medoid is nearer to another medoid than to itself, so it is a member of that cluster
         sum_of_medoid = np.sum(assignment.distances[members] * space.weights[members])
     middle = np.argmin(sums)
     return members[middle] if sums[middle] < sum_of_medoid else medoid

@@ -1,4 +1,4 @@
-"""BanditPAM: the package of its authors, with the contract of the estimators here."""
+"""BanditPAM: the package `banditpam` of its authors, as an estimator like the others here."""
 
 from __future__ import annotations
 
@@ -21,65 +21,65 @@ from onebatchpam.space import Space
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# The names of the metrics in the package.
+# The metrics of the package `banditpam`, with its own names for them.
 PACKAGE_METRICS = {"manhattan": "L1", "euclidean": "L2", "chebyshev": "inf", "cosine": "cos"}
 
 
 class BanditPAM(MedoidEstimator):
-    """k-medoids by PAM's swaps, whose gains are estimated on samples that grow until the best one is certain.
+    """k-medoids by PAM's swaps, with gains estimated on samples that grow until the best swap is certain.
 
-    BanditPAM++ as the package `banditpam` of its authors has it; install it by ``pip install onebatchpam[banditpam]``.
-    Choose it to compare with: the paper of OneBatchPAM finds its objective 2 to 4 % above that of FasterPAM, and its
+    This is BanditPAM++ from the package `banditpam` of its authors; ``pip install onebatchpam[banditpam]`` installs
+    it. Choose it as a baseline: the paper of OneBatchPAM finds the objective 2 to 4 % above that of FasterPAM, and the
     time many times that of FasterPAM.
 
-    It computes in the order of n log n dissimilarities for each of the k first medoids and each swap, and holds those
-    of all rows to 1000 of them, and a copy of the data, all in float32. While the package works, neither Ctrl-C nor the
-    progress bar is answered.
+    It computes on the order of n log n dissimilarities for each of the k first medoids and for each swap. In float32,
+    it holds a copy of the data and the dissimilarities of all rows to 1000 rows. While the package is running, Ctrl-C
+    has no effect and the progress bar does not move.
 
-    Where the package gives up, which happens if hardly more rows are distinct than there are medoids, the fit raises an
-    error that says so.
+    The package fails on data with hardly more distinct rows than medoids; the fit then raises an error that says so.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
     metric : {"euclidean", "manhattan", "chebyshev", "cosine"}, default="euclidean"
-        Dissimilarity; also by the other names that they have in `OneBatchPAM`. The package knows no others. A
-        precomputed matrix goes to `FasterPAM`.
+        Dissimilarity between two rows; ``"l1"``, ``"cityblock"`` and ``"l2"`` are understood as well. The package has
+        no other metrics; for these, and for a precomputed matrix, use `FasterPAM` or `OneBatchPAM`.
     metric_params : dict, default=None
-        None: these metrics have no parameters.
+        Must be None or empty, because these metrics have no parameters.
     max_iter : int, default=100
-        Largest number of swaps, T in the paper; with 0 the medoids are those of the first stage, BUILD.
+        Largest number of swaps, T in the paper. With 0 the medoids are those of BUILD, the first stage.
     n_jobs : int, default=None
-        Number of threads for the assignment: None means 1 unless in a `joblib.parallel_config` context, -1 all
-        processors. The package runs in one thread, so that the result does not depend on their number.
+        Number of threads for the assignment. None means 1 unless in a `joblib.parallel_config` context, -1 means all
+        processors. The package itself runs in one thread, so the result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the seed of the package.
+        Seed or generator for drawing the seed of the package. An int gives the same result each time.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1 or more, long stages show a progress bar.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids.
+        Row indices of the medoids.
     cluster_centers_ : ndarray of shape (k, n_features)
         The medoids themselves.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1.
+        Cluster of each row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid.
     n_iter_ : int
-        Steps of the second stage, SWAP.
+        Number of steps of SWAP, the second stage.
     n_swaps_ : int
-        Swaps made: one in each step, but for the last one of a search that has converged.
+        Number of swaps made: one in each step, except in the last step of a search that converged.
     n_distances_ : int
-        Dissimilarities computed, those found in the cache of the package not counted.
+        Number of dissimilarities computed, including those of the assignment; look-ups in the cache of the package do
+        not count.
     fit_seconds_ : dict
-        Seconds that each stage took.
+        Seconds taken by each stage.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     References
     ----------
@@ -133,13 +133,19 @@ class BanditPAM(MedoidEstimator):
         Parameters
         ----------
         X : array-like of shape (n, n_features), or path
-            Rows, as in `OneBatchPAM`; all of them are held in memory.
+            The rows, as in `OneBatchPAM`, but not sparse; all of them are loaded into memory.
         y : ignored
-            For the conventions of scikit-learn.
+            Present by the conventions of scikit-learn.
         fixed_medoids : None
-            The package cannot keep medoids.
+            Must be None or empty, because the package cannot keep medoids fixed.
         labels_out : path or ndarray of n integers, default=None
-            Where to write the labels, as in `OneBatchPAM`.
+            Where to write the labels as they are computed: the path of a new .npy file, which `labels_` then maps into
+            memory, or an array, which then becomes `labels_`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         if fixed_medoids is not None and np.size(fixed_medoids):
             raise ValueError("the package banditpam cannot keep fixed_medoids: use OneBatchPAM or FasterPAM")
@@ -154,15 +160,15 @@ class BanditPAM(MedoidEstimator):
         settings.metric = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else None
         if settings.metric not in PACKAGE_METRICS:
             raise ValueError(
-                f"metric={self.metric!r}: the package banditpam knows {', '.join(map(repr, PACKAGE_METRICS))}; use one "
-                "of them, or FasterPAM or OneBatchPAM, which take any metric"
+                f"metric={self.metric!r}: expected {', '.join(map(repr, PACKAGE_METRICS))}, the metrics of the package "
+                "banditpam; use FasterPAM or OneBatchPAM, which take any metric"
             )
         settings.package = require("banditpam", extra="banditpam", needed_by="BanditPAM")
         return settings
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         if k == space.n:
-            return Selection(np.arange(k))  # there is nothing to choose
+            return Selection(np.arange(k))  # every row is a medoid
         rows, max_iter = convert_rows(space, settings.metric), settings.max_iter
         model = settings.package.KMedoids(n_medoids=k, algorithm="BanditPAM", max_iter=max_iter, parallelize=False)
         model.seed = run.rng.randint(2**31 - 1)
@@ -175,18 +181,18 @@ class BanditPAM(MedoidEstimator):
             failure = str(error)
         if failure is not None:
             raise ValueError(
-                f"the package banditpam failed with n_clusters={k} on X of shape {rows.shape}: {failure}; it needs "
+                f"the package banditpam failed with n_clusters={k} on X of shape {rows.shape}: {failure}. It needs "
                 "more distinct rows than medoids; use FasterPAM or OneBatchPAM"
             )
         space.tally.n_distances += model.getDistanceComputations(True) - model.cache_hits
-        # The package sets the loss only when a step has found no swap.
+        # The package sets its loss only in a step that finds no swap, so a positive loss shows convergence.
         converged = model.steps < max_iter or model.average_loss > 0
         advice = None if converged or max_iter == 0 else _MORE_STEPS.format(max_iter)
         return Selection(medoids, model.steps, max(0, model.steps - converged), advice)
 
 
 _MORE_STEPS = (
-    "BanditPAM was stopped after max_iter={} swaps before it had found that no other improves; increase max_iter"
+    "BanditPAM was stopped after max_iter={} swaps, while further swaps might improve the objective; increase max_iter"
 )
 
 
@@ -195,10 +201,10 @@ def convert_rows(space: Space, metric: str) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(space.rows.in_memory().tile(slice(0, space.n)), dtype=np.float32)
     if not np.isfinite(rows).all():
-        raise ValueError("the package banditpam computes in float32, and X has values beyond: rescale X")
+        raise ValueError("X has values too large for float32, in which the package banditpam computes: rescale X")
     if metric == "cosine" and not rows.any(axis=1).all():
         raise ValueError(
-            f"row {int(np.argmin(rows.any(axis=1)))} of X is zero, for which the package banditpam has no cosine: "
-            "leave it out, or use FasterPAM or OneBatchPAM"
+            f"row {int(np.argmin(rows.any(axis=1)))} of X is zero, and the package banditpam has no cosine distance of "
+            "zero rows: leave it out, or use FasterPAM or OneBatchPAM"
         )
     return rows

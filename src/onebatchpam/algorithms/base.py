@@ -1,4 +1,4 @@
-"""What every estimator shares: its parameters, the frame of its fit, and what it offers once it has its medoids."""
+"""The base class of all estimators: the shared parameters, the steps of `fit`, and the methods of a fitted model."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the k-medoids estimators.
 
-    A subclass has at least the parameters named here, and a rule for each that it adds. Its `_select` chooses the
-    medoids.
+    A subclass has at least the parameters declared here. For each further parameter it adds a rule to `_rules`, and its
+    `_select` chooses the medoids.
     """
 
     n_clusters: int
@@ -72,25 +72,35 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, n_features), or path
-            Rows. Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy. Numbers
-            that are bytes, or bytes divided by 255, are compared as bytes, which is faster and more exact.
-            Data on disk are never read as a whole: the path of a .npy file, of a Parquet file or of a folder of them,
-            a `numpy.memmap`, an array of Zarr or h5py. The .npz file of a sparse matrix is loaded.
-            With ``metric="precomputed"`` a square matrix of dissimilarities, of any real type and possibly
-            memory-mapped: only the columns of the batch and the rows of medoids and candidates are read and copied.
-            With ``metric="gower"`` a frame, or the path of Parquet files. With a metric of text n strings, or the path
-            of a file of strings; with a callable also a list of n objects of any kind.
+        X : array-like or sparse matrix of shape (n, n_features), list of n strings or objects, or path
+            The rows.
+
+            - Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy. If all
+              values are whole numbers from 0 to 255, or such numbers divided by 255, rows are compared as bytes, which
+              is faster and more exact.
+            - Numbers on disk are read in parts, never as a whole. X is then the path of a .npy file, of a Parquet file
+              or of a folder of Parquet files, a `numpy.memmap`, or an array of Zarr or h5py. The path of a .npz file
+              is that of a sparse matrix, which is loaded.
+            - With ``metric="precomputed"``, X is a square matrix of dissimilarities, of any real type and possibly
+              memory-mapped. `OneBatchPAM` reads only the columns of the batch, and the rows of medoids and candidates.
+            - With ``metric="gower"``, X is a frame, an array or the path of Parquet files.
+            - With a metric of strings, X holds n strings, or is the path of a .npy or Parquet file of strings.
+            - With a function as metric, X may also be a list of n objects of any kind.
         y : ignored
-            For the conventions of scikit-learn.
+            Present by the conventions of scikit-learn.
         sample_weight : array-like of shape (n,) or float, default=None
-            How many rows each row stands for, not negative; ones when None. A row of weight zero is as good as absent:
-            it neither counts nor becomes a medoid. It has a label all the same.
+            How many rows each row stands for, not negative; None means 1 for every row. A row of weight 0 is treated as
+            absent: it does not count in the objective and cannot become a medoid, but it gets a label.
         fixed_medoids : array-like of row indices, default=None
-            Rows that are medoids whatever the others are. They count in `n_clusters` and come first, in this order.
+            Rows that must be medoids. They count in `n_clusters` and come first, in the given order.
         labels_out : path or ndarray of n integers, default=None
-            Where to write the labels as they are computed: a new .npy file, which `labels_` then is as a memory map,
-            or an array, which `labels_` then is.
+            Where to write the labels as they are computed: the path of a new .npy file, which `labels_` then maps into
+            memory, or an array, which then becomes `labels_`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         return self._fit(X, sample_weight, fixed_medoids, labels_out)
 
@@ -130,7 +140,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return self
 
     def _check_settings(self) -> Settings:
-        """Check all parameters, before any data are read."""
+        """Return the checked parameters, before any data are read."""
         settings = check_parameters(self, self._rules)
         if "init" in self._rules:
             settings.init = check_init(settings.init, settings.n_clusters)
@@ -141,16 +151,16 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     @abstractmethod
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
-        """Choose k medoids among the rows of a space, which all have a weight."""
+        """Choose k medoids among the rows of a space, all of which have a positive weight."""
 
     def _last_medoids(self, warm_start: bool, n: int, k: int) -> Indices | None:
-        """Return the medoids of the last fit for a warm start, if that had as many rows and medoids."""
+        """Return the medoids of the last fit for a warm start; None if there is none with n rows and k medoids."""
         if not warm_start or not hasattr(self, "medoid_indices_"):
             return None
         return self.medoid_indices_ if (len(self.labels_), len(self.medoid_indices_)) == (n, k) else None
 
     def _publish(self, clustering: Clustering, selection: Selection, metric: Metric, features: dict[str, Any]) -> None:
-        """Set all fitted attributes; what an earlier fit found of the features is forgotten."""
+        """Set all fitted attributes; those of features are deleted first, because new data may not have any."""
         for name in {"n_features_in_", "feature_names_in_"} & vars(self).keys():
             delattr(self, name)
         for name, value in features.items():
@@ -159,7 +169,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         clustering.publish(self, selection.own_attributes())
 
     def _read(self, X: ArrayLike) -> Rows:
-        """Return new rows as the fitted metric compares them."""
+        """Return new rows, checked and encoded for the fitted metric."""
         check_is_fitted(self)
         rows = self._metric.check(load_sparse(X), "X", estimator=self)
         if rows.n_features is not None:
@@ -179,15 +189,17 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Parameters
         ----------
         X : array-like of shape (n, n_features), or path
-            Rows, also on disk as in `fit`; with ``metric="precomputed"`` of shape (n, n_fitted), entry (i, j) the
-            dissimilarity of the fitted row j and the new row i.
+            New rows of any kind that `fit` takes. With ``metric="precomputed"``, a matrix of shape (n, n_fitted) whose
+            entry (i, j) is the dissimilarity of the fitted row j, as a medoid, to the new row i.
         out : path or ndarray of n integers, default=None
-            Where to write the labels as they are computed: a new .npy file, returned as a memory map, or an array.
+            Where to write the labels as they are computed: the path of a new .npy file, which is returned as a memory
+            map, or an array.
 
         Returns
         -------
         ndarray of shape (n,)
-            Labels from 0 to k - 1; of equally near medoids the lowest. int32 unless `out` is of another type.
+            Labels from 0 to k - 1; the lowest one if several medoids are equally near. The type is int32, or that of
+            `out`.
         """
         distances = self._distances_to_medoids(X)
         check_labels_out(out, "out", distances.n_rows, distances.n_columns)
@@ -197,31 +209,36 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return labels
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the dissimilarities to the medoids.
+        """Return the dissimilarities of rows to the medoids.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
-            Rows, as in `predict`.
+        X : array-like of shape (n, n_features), or path
+            New rows, as in `predict`.
 
         Returns
         -------
         ndarray of shape (n, k)
-            float32 when the rows are compared in float32, else float64.
+            Dissimilarities, in float32 if the rows are compared as bytes or in float32, otherwise in float64.
         """
         return self._distances_to_medoids(X).compute()
 
     def score(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return minus the weighted sum of the dissimilarities of these rows to their nearest medoid.
+        """Return minus the weighted sum of the dissimilarities of rows to their nearest medoid.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
-            Rows, as in `predict`.
+        X : array-like of shape (n, n_features), or path
+            New rows, as in `predict`.
         y : ignored
-            For the conventions of scikit-learn.
+            Present by the conventions of scikit-learn.
         sample_weight : array-like of shape (n,) or float, default=None
-            Weights of the rows, ones when None.
+            Weights of the rows, not negative; None means 1 for every row.
+
+        Returns
+        -------
+        float
+            Never positive; the closer to 0, the better.
         """
         distances = self._distances_to_medoids(X)
         return -find_nearest(distances, check_sample_weight(sample_weight, distances.n_rows)).inertia
@@ -243,7 +260,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
 
 def read_features(rows: Rows) -> dict[str, Any]:
-    """Return the attributes of scikit-learn for the number and the names of features; none for objects."""
+    """Return scikit-learn's attributes for the number and the names of the features; objects have neither."""
     if rows.n_features is None:
         return {}
     estimator = BaseEstimator()

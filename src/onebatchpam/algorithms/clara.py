@@ -1,4 +1,4 @@
-"""FasterCLARA: FasterPAM on small samples, the best of which is kept."""
+"""FasterCLARA: FasterPAM on several small samples; the medoids with the best objective over all rows are kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onebatchpam.space import Space
 
 
 def check_sample_size(size: Any, name: str) -> int | None:
-    """Return the `sample_size` parameter; None for "auto"."""
+    """Return the checked `sample_size` parameter, as None if it is "auto"."""
     if isinstance(size, str) and size == "auto":
         return None
     if isinstance(size, str):
@@ -27,7 +27,7 @@ def check_sample_size(size: Any, name: str) -> int | None:
 
 
 def resolve_sample_size(size: int | None, n: int, k: int) -> int:
-    """Return the number of rows in a sample of n rows for k medoids."""
+    """Return how many of n rows a sample for k medoids has."""
     size = min(n, 80 + 4 * k if size is None else size)
     if size < k:
         raise ValueError(f"sample_size={size} is smaller than n_clusters={k}: expected at least one row per medoid")
@@ -35,63 +35,65 @@ def resolve_sample_size(size: int | None, n: int, k: int) -> int:
 
 
 class FasterCLARA(MedoidEstimator):
-    """k-medoids of small samples, found by FasterPAM; those that suit all rows best are kept.
+    """k-medoids by FasterPAM on several small samples; the medoids with the best objective over all rows are kept.
 
-    Only rows of the sample can become medoids, and only they are looked at in the search: fast and small whatever n,
-    but the paper of OneBatchPAM finds its objective 8 to 13 % above the best. Choose it when not even the n x m
-    block of `OneBatchPAM` is affordable.
+    A search sees only the rows of its sample, and only these can become medoids. This is fast and takes little memory
+    however many rows there are, but the paper of OneBatchPAM finds the objective 8 to 13 % above the best. Choose it
+    when not even the n x m block of `OneBatchPAM` is affordable.
 
-    With samples of s rows it computes s^2 dissimilarities for each, and n k to try its medoids on all rows. It holds
-    s^2 of them at a time.
+    For each sample of s rows it computes s^2 dissimilarities, and n k more to compare the medoids with all rows. It
+    holds s^2 dissimilarities at a time.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
-    metric : str, default="euclidean"
-        Dissimilarity, as in `OneBatchPAM`; ``"precomputed"`` takes a square matrix whose entry (i, j) is the
-        dissimilarity of candidate i and point j.
+    metric : str or callable, default="euclidean"
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`. With ``"precomputed"``, X is a square
+        matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_samplings : int, default=5
         Number of samples. Every sample after the first includes the best medoids so far. If there are at most 200
-        rows, all in the sample, one search is made, which starts at PAM's BUILD and needs no random state.
+        rows and the sample holds all of them, a single search is made; it starts with PAM's BUILD, so that the result
+        depends neither on `random_state` nor on the order of the rows.
     sample_size : "auto" or int, default="auto"
-        Rows in a sample, at most n; ``"auto"`` is 80 + 4 k.
+        Number of rows in a sample; a number above n means n. ``"auto"`` is 80 + 4 k.
     max_iter : int, default=100
-        Largest number of passes over a sample; a search ends as soon as a full cycle brings no swap.
+        Largest number of passes over the candidates of a sample. A search ends early when a full cycle of candidates
+        brings no swap.
     tol : float, default=1e-6
-        A swap must lower the loss over the sample by more than this fraction of it.
+        A swap is made only if it lowers the loss over the sample by more than this fraction of the loss.
     n_jobs : int, default=None
-        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
-        change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the samples and where their searches start.
+        Seed or generator for drawing the samples and the first medoids in each. An int gives the same result each time.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1 or more, long stages show a progress bar.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids.
-    cluster_centers_ : ndarray of shape (k, n_features) or None
-        The medoids themselves; None with ``metric="precomputed"``.
+        Row indices of the medoids.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1.
+        Cluster of each row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
-        Passes over the candidates, all samples together.
+        Number of passes over the candidates, all samples together.
     n_swaps_ : int
-        Swaps made, all samples together.
+        Number of swaps made, all samples together.
     n_distances_ : int
-        Dissimilarities computed, or read if precomputed.
+        Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds that each stage took, all samples together.
+        Seconds taken by each stage, all samples together.
     n_features_in_ : int
-        Number of features.
+        Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     References
     ----------
@@ -147,8 +149,8 @@ class FasterCLARA(MedoidEstimator):
         builds = starts_by_build("auto", size, space.n)
         medoids, assignment = space.fixed, None
         searches: list[SwapResult] = []
-        for _ in range(1 if builds else settings.n_samplings):  # BUILD would find the same medoids again
-            # The best medoids so far, at first the fixed ones, are in every sample.
+        for _ in range(1 if builds else settings.n_samplings):  # BUILD finds the same medoids each time
+            # Every sample includes the best medoids so far; the first one includes the fixed medoids.
             sample = sample_by_weight(space.weights, size, run.rng, include=medoids)
             distances = space.distances_to(sample.indices, sample.indices)
             block = WholeBlock(compute_checked(distances, run.n_jobs, run.stages))

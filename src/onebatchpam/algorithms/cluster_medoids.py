@@ -1,8 +1,9 @@
 """The medoids of clusters that are known already, such as those of HDBSCAN.
 
-A cluster is searched in full, but most of its rows are dismissed early: the points are visited in random order, and
-after every few of them the candidates that the points still to come cannot save are left out. Those that stay to the
-end have been compared with every point, so that their sums are exact.
+Every row of a cluster is a candidate, but most candidates are dismissed early. The rows of the cluster are also the
+points that candidates are compared with, in random order and in rounds; after a round, candidates are dismissed whose
+sum over all points is almost certainly larger than that of the best candidate. The candidates that remain at the end
+were compared with every point, so that their sums are exact.
 """
 
 from __future__ import annotations
@@ -23,12 +24,10 @@ from onebatchpam.metrics import MetricLike, are_dissimilarities
 from onebatchpam.search import split_by_label
 from onebatchpam.space import Space, open_space
 
-# Points visited before the candidates are thinned out; each time four times as many.
+# The number of points visited is FIRST_POINTS after the first round, and GROWTH times as many after each further one.
 FIRST_POINTS = 64
-
 GROWTH = 4
-
-# The probability with which the medoid of a cluster may be dismissed, if the dissimilarity is a metric.
+# If the dissimilarity is a metric, the medoid of a cluster is dismissed with at most this probability.
 ERROR_PROBABILITY = 1e-6
 
 
@@ -39,15 +38,15 @@ class ClusterMedoids:
     Attributes
     ----------
     labels : ndarray of shape (n_clusters,)
-        The labels, in order; noise is left out.
+        Label of each cluster, in ascending order; noise is left out.
     indices : ndarray of shape (n_clusters,)
-        For each label the row of X that is the medoid of its cluster.
+        Row index of the medoid of each cluster.
     inertias : ndarray of shape (n_clusters,)
-        The sum of the dissimilarities of the medoid and all rows of its cluster.
+        Sum of the dissimilarities of each medoid to all rows of its cluster.
     sizes : ndarray of shape (n_clusters,)
         Number of rows in each cluster.
     n_distances : int
-        Dissimilarities computed, or read if precomputed.
+        Number of dissimilarities computed, or read if precomputed.
     """
 
     labels: NDArray[Any]
@@ -67,36 +66,38 @@ def medoids_of(
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
 ) -> ClusterMedoids:
-    """Return the medoid of every cluster of a given labelling: the row with the smallest sum to the others.
+    """Return the medoid of each cluster of a given labelling: the row with the smallest sum to all rows of its cluster.
 
-    The rows of larger clusters are screened on random samples before they are compared with all others.
-    If the dissimilarity is a metric, the result is the exact medoid with a probability of at least 1 - 1e-6 for each
-    cluster, whatever the data; otherwise the same rule is used without this guarantee. The sums are exact in any case.
-    How many rows remain depends on the data; in the worst case, when all rows are equally central, all are compared.
+    In clusters of more than 256 rows, rows are compared with random samples first, and rows that cannot be the medoid
+    are dismissed. If the dissimilarity is a metric, the row found is the exact medoid of its cluster with a probability
+    of at least 1 - 1e-6, whatever the data; otherwise the same rule is used without this guarantee. The sums are exact
+    in any case. How many rows are dismissed depends on the data; if all rows are equally central, none are.
 
     Parameters
     ----------
     X : array-like of shape (n, n_features), or n strings or objects
-        Rows, as in `OneBatchPAM`; with ``metric="precomputed"`` a square matrix whose entry (i, j) is the
-        dissimilarity of candidate i and point j.
+        The rows, as in the `fit` of `OneBatchPAM`.
     labels : array-like of shape (n,)
-        Cluster of every row, integers or strings. Rows with a negative integer, such as the noise of HDBSCAN, belong
-        to no cluster.
+        Cluster of each row, all integers or all strings. Rows with a negative integer, such as the noise of HDBSCAN,
+        belong to no cluster.
     metric : str or callable, default="euclidean"
-        As in `OneBatchPAM`.
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`. With ``"precomputed"``, X is a square
+        matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
-        Keyword arguments of the metric.
+        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_jobs : int, default=None
-        Number of threads: None means 1, -1 all processors.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        The order in which points are visited.
+        Seed or generator for the order in which rows are compared. An int gives the same result each time.
     verbose : int, default=0
-        With 1, show a progress bar.
+        With 1 or more, a long run shows a progress bar.
 
     Returns
     -------
     ClusterMedoids
-        With `labels`, `indices`, `inertias`, `sizes` and `n_distances`. Of equally central rows the first.
+        With `labels`, `indices`, `inertias`, `sizes` and `n_distances`. Of equally central rows, the first is the
+        medoid.
 
     Examples
     --------
@@ -141,10 +142,10 @@ def split_clusters(labels: NDArray[Any]) -> tuple[NDArray[Any], list[Indices]]:
     try:
         names, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise ValueError(f"labels cannot be put in order ({error}): expected integers or strings") from error
+        raise ValueError(f"labels cannot be sorted ({error}): expected all integers or all strings") from error
     is_cluster = names >= 0 if names.dtype.kind == "i" else np.ones(len(names), dtype=bool)
     if not is_cluster.any():
-        raise ValueError("all labels are negative, that is noise: expected at least one cluster")
+        raise ValueError("all labels are negative, which means noise: expected at least one label of a cluster")
     return names[is_cluster], [rows for code, rows in split_by_label(codes) if is_cluster[code]]
 
 
@@ -152,17 +153,18 @@ def find_medoid(space: Space, cluster: Indices, rng: np.random.RandomState) -> t
     """Return the row of a cluster with the smallest sum of dissimilarities to all of its rows, and that sum."""
     n = len(cluster)
     points = rng.permutation(cluster)
-    candidates, sums = cluster, np.zeros(n)  # of the dissimilarities to the points visited so far
+    candidates, sums = cluster, np.zeros(n)  # the sums are over the points visited so far
     n_visited = 0
     while n_visited < n:
         n_new = min(n, max(FIRST_POINTS, GROWTH * n_visited)) - n_visited
         best = int(np.argmin(sums))
         comparison = compare(space, candidates, points[n_visited : n_visited + n_new], best)
+        # A lead is a lower bound of the sum of a candidate minus the sum of the best, both over all points.
         if n_visited > 0 and n_new < n - n_visited:
             leads = sums - sums[best] + comparison.smallest_excess(n - n_visited, ERROR_PROBABILITY / n_rounds(n))
             leads[best] = 0
         else:
-            leads = np.zeros(len(candidates))  # nobody to compare with yet, or no point left to estimate
+            leads = np.zeros(len(candidates))  # in the first round no best is known; in the last the sums are exact
         candidates, sums = candidates[leads <= 0], (sums + comparison.sums)[leads <= 0]
         n_visited += n_new
     best = int(np.argmin(sums))
@@ -170,13 +172,17 @@ def find_medoid(space: Space, cluster: Indices, rng: np.random.RandomState) -> t
 
 
 def n_rounds(n: int) -> int:
-    """Return in how many rounds n points are visited."""
+    """Return the number of rounds in which n points are visited."""
     return 1 + max(0, math.ceil(math.log(n / FIRST_POINTS, GROWTH)))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Candidates compared with a sample of points: their sums, and how they differ point by point from the best."""
+    """Candidates compared with a sample of points.
+
+    `sums` are over these points. The other arrays describe the differences, point by point, between the distances of a
+    candidate and those of the best candidate: their means, standard deviations and ranges.
+    """
 
     n_points: int
     sums: NDArray[np.float64]
@@ -185,10 +191,10 @@ class Comparison:
     ranges: NDArray[np.float64]
 
     def smallest_excess(self, population: int, error_probability: float) -> NDArray[np.float64]:
-        """Bound from below by how much the sums over the population that was sampled exceed that of the best.
+        """Return a lower bound of each candidate's sum minus that of the best, both over the whole population.
 
-        The empirical Bernstein-Serfling inequality of Bardenet and Maillard (Bernoulli 21, 2015) for
-        sampling without replacement.
+        The bound is the empirical Bernstein-Serfling inequality of Bardenet and Maillard (Bernoulli 21, 2015) for
+        sampling without replacement. `population` is the number of points from which the sample was drawn.
         """
         n, logarithm = self.n_points, math.log(5 / error_probability)
         rest = 1 - (n - 1) / population if 2 * n <= population else (1 - n / population) * (1 + 1 / n)
@@ -198,10 +204,11 @@ class Comparison:
 
 
 def compare(space: Space, candidates: Indices, points: Indices, best: int) -> Comparison:
-    """Compare the candidates with the points, and with the best of them."""
+    """Compare the candidates with the points, and the best candidate (given by its position) with all candidates."""
     own = candidates[best : best + 1]
     of_best = space.distances_to(points, own).compute()[0].astype(np.float64)
-    # In a metric space two candidates differ at no point by more than the distance between them.
+    # By the triangle inequality, the distances of two candidates to a point differ by at most the distance between the
+    # candidates; so these differences, which may be positive or negative, range over at most twice that distance.
     ranges = 2 * space.distances_to(own, candidates).column().astype(np.float64)
     sums, means, squares = (np.empty(len(candidates)) for _ in range(3))
     distances = space.distances_to(points, candidates)

@@ -1,4 +1,4 @@
-"""FasterPAM: the swap search with all rows as reference points."""
+"""FasterPAM: the swap search in which all rows are reference points."""
 
 from __future__ import annotations
 
@@ -18,67 +18,72 @@ from onebatchpam.space import Space
 
 
 class FasterPAM(MedoidEstimator):
-    """k-medoids by swaps, each of which is weighed on all rows.
+    """k-medoids by swaps whose gains are computed on all rows.
 
-    The best objective of the algorithms here, and the reference that the others are measured by. Choose it while the
-    n^2 dissimilarities are affordable: 4 n^2 bytes hold 10,000 rows in 0.4 GB, 60,000 in 14.4 GB. Beyond, or when
-    speed matters more than the last percent, choose `OneBatchPAM`.
+    It reaches the best objective of the algorithms in this package and is the reference by which the others are
+    measured. Choose it while n^2 dissimilarities are affordable: they take 4 n^2 bytes, 0.4 GB for 10,000 rows and
+    14.4 GB for 60,000. For more rows, or when speed matters more than the last percent, choose `OneBatchPAM`.
 
     It computes n^2 dissimilarities, and n k more to assign the rows. A precomputed matrix in float32 and C order is
-    searched where it is, without a copy.
+    searched in place, without a copy.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
-    metric : str, default="euclidean"
-        Dissimilarity, as in `OneBatchPAM`; ``"precomputed"`` takes a square matrix whose entry (i, j) is the
-        dissimilarity of candidate i and point j.
+    metric : str or callable, default="euclidean"
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`. With ``"precomputed"``, X is a square
+        matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
-        Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
-        equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and
-        `KMC2`, with their default parameters. ``"auto"`` is ``"random"``, but for at most 200 rows it is PAM's BUILD,
-        which chooses one medoid after the other: the result then depends neither on `random_state` nor on the order
-        of the rows. The same `random_state` gives the same start as in `OneBatchPAM`.
+        Medoids from which the search starts: the name of a method, or an array of row indices.
+
+        - ``"random"``: rows drawn by their weights; without weights each set of rows is equally likely.
+        - ``"k-means++"``, ``"ls-k-means++"``, ``"kmc2"``: the medoids of `KMeansPlusPlus`, `LSKMeansPlusPlus` or `KMC2`
+          with their default parameters, at their cost in dissimilarities.
+        - ``"auto"``: PAM's BUILD for at most 200 rows, otherwise ``"random"``. BUILD adds one medoid after the other,
+          so that the result depends neither on `random_state` nor on the order of the rows.
+
+        The same `random_state` gives the same start as in `OneBatchPAM`.
     max_iter : int, default=100
-        Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
+        Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
+        swap.
     tol : float, default=1e-6
-        A swap must lower the objective by more than this fraction of it.
+        A swap is made only if it lowers the objective by more than this fraction of the objective.
     n_jobs : int, default=None
-        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
-        change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the first medoids.
+        Seed or generator for drawing the first medoids. An int gives the same result each time.
     warm_start : bool, default=False
-        Whether a further fit starts from the medoids of the last one, instead of `init`: the rows that now have these
-        indices. If the number of rows or `n_clusters` is another than in the last fit, it starts afresh.
+        Whether a further fit starts from the medoids of the last fit instead of `init`, that is from the rows that now
+        have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1 or more, long stages show a progress bar.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids.
-    cluster_centers_ : ndarray of shape (k, n_features) or None
-        The medoids themselves; None with ``metric="precomputed"``.
+        Row indices of the medoids.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1.
+        Cluster of each row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
-        Passes over the candidates.
+        Number of passes over all candidates.
     n_swaps_ : int
-        Swaps made.
+        Number of swaps made.
     n_distances_ : int
-        Dissimilarities computed, or read if precomputed.
+        Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds that each stage took.
+        Seconds taken by each stage.
     n_features_in_ : int
-        Number of features.
+        Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Where labels are written as they are computed: in memory, in an array of the user's, or in a file."""
+"""The array to which labels are written as they are computed: a new one, one that the user passes, or a file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ LabelsOut = str | os.PathLike[str] | NDArray[Any] | None
 
 
 def check_labels_out(out: LabelsOut, name: str, n: int, k: int) -> None:
-    """Raise unless n labels from 0 to k - 1 can be written there."""
+    """Raise unless n labels from 0 to k - 1 can be written to `out`."""
     if out is None:
         return
     if is_path(out):
         check_new_file(Path(out), name)  # type: ignore[arg-type]
     elif not isinstance(out, np.ndarray):
-        raise ValueError(f"{name} is of type {type(out).__name__}: expected an array, or the path of a .npy file")
+        raise ValueError(
+            f"{name} is of type {type(out).__name__}: expected an array of integers, or the path of a new .npy file"
+        )
     elif out.shape != (n,) or out.dtype.kind not in "iu" or np.iinfo(out.dtype).max < k - 1 or not out.flags.writeable:
         raise ValueError(
             f"{name} has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "
@@ -32,18 +34,18 @@ def check_labels_out(out: LabelsOut, name: str, n: int, k: int) -> None:
 
 
 def check_new_file(path: Path, name: str) -> None:
-    """Raise unless a new file can be made there: an existing file may be the data, or labels of another fit."""
+    """Raise unless a new file can be made at this path; an existing file may hold the data or other labels."""
     if path.suffix != ".npy":
-        raise ValueError(f"{name} is the path {str(path)!r}: expected one that ends in .npy")
+        raise ValueError(f"{name}={str(path)!r}: expected the path of a new file that ends in .npy")
     if path.exists():
-        raise FileExistsError(f"{name}: there is a file {str(path)!r} already; remove it or choose another name")
+        raise FileExistsError(f"{name}={str(path)!r}: this file exists already; remove it or choose another name")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{name}: there is no folder {str(path.parent)!r}")
+        raise FileNotFoundError(f"{name}={str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
 
 
 @contextmanager
 def open_labels(out: LabelsOut, n: int) -> Iterator[NDArray[Any]]:
-    """Give an array for n labels. A file is made at once, and removed again if the work that follows fails."""
+    """Yield an array for n labels. A file is made at once, and removed if the body of the `with` statement fails."""
     if out is None:
         yield np.empty(n, np.int32)
     elif isinstance(out, np.ndarray):

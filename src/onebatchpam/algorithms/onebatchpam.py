@@ -1,4 +1,4 @@
-"""OneBatchPAM: the stages in their order. Each stage is a file of the room that its name says."""
+"""OneBatchPAM: the stages of the method in their order; the diagram in `__init__.py` names the room of each."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from onebatchpam.space import Space
 
 
 class Population(Drawable, Refinable, Protocol):
-    """All rows that have a weight, in memory or in partitions: see `population.py`."""
+    """All rows with a positive weight: in memory (`population.py`), or in the partitions of a Dask collection."""
 
     def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult: ...
 
 
 @dataclass(frozen=True)
 class BatchSelection(Selection):
-    """What OneBatchPAM found, with its own fitted attributes."""
+    """The result of OneBatchPAM: a selection with the fitted attributes that only OneBatchPAM has."""
 
     batch_indices: Indices | None = None
     batch_weights: NDArray[np.float64] | None = None
@@ -51,7 +51,7 @@ class BatchSelection(Selection):
     block_storage: str = ""
 
     def refined(self, refined: Refined) -> BatchSelection:
-        """Return the same with the medoids that refinement reached."""
+        """Return this selection with the refined medoids, and the swaps and rounds of the refinement added."""
         return replace(
             self,
             medoids=refined.medoids,
@@ -61,121 +61,139 @@ class BatchSelection(Selection):
 
 
 class OneBatchPAM(MedoidEstimator):
-    """k-medoids by swaps whose gain is estimated on one batch of reference points.
+    """k-medoids by swaps whose gains are estimated on one batch of reference points.
 
-    All n rows are candidates for a medoid, but their dissimilarities are computed to m batch points only: n m
-    instead of n^2, with medoids nearly as good as FasterPAM's.
+    Every row may become a medoid, but all n rows are compared with the m batch points only: n m dissimilarities
+    instead of n^2, for medoids nearly as good as those of `FasterPAM`.
+
+    Most users set four parameters: `n_clusters`; `metric`, with `metric_params`; `random_state`, to get the same result
+    each time; and `n_jobs`, the number of threads. All others are fine-tuning:
+
+    - quality against time: `batch_size`, `variant`, `refine`, `n_init`;
+    - start and end of the search: `init`, `warm_start`, `max_iter`, `tol`;
+    - memory and display: `memory_limit`, `verbose`.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
     metric : str or callable, default="euclidean"
-        ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` (also ``"l1"``,
-        ``"cityblock"``, ``"l2"``) run in native code; every other name of scipy and scikit-learn is computed by
-        them; ``"gower"`` compares the rows of a table with numbers, categories and missing values, a pandas or polars
-        frame or an array; sparse matrices go with ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"cosine"`` and
-        ``"jaccard"``; ``"precomputed"`` takes a square matrix whose entry (i, j) is the dissimilarity of
-        candidate i and point j.
+        Dissimilarity between two rows: a name, or a function of your own.
 
-        ``"levenshtein"``, ``"damerau_levenshtein"``, ``"osa"``, ``"indel"``, ``"lcsseq"``, ``"jaro"``,
-        ``"jaro_winkler"`` and ``"hamming"`` compare strings, with the extra ``text``.
+        - ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"chebyshev"`` and ``"cosine"`` run in native code and
+          are the fastest; ``"l1"`` and ``"cityblock"`` are other names of the first, ``"l2"`` of the second.
+        - Every other metric of scipy and scikit-learn goes by its name there and is computed by that library.
+        - ``"gower"`` compares rows of a table with numbers, categories and missing values: of a pandas or polars frame,
+          or of an array.
+        - ``"levenshtein"``, ``"damerau_levenshtein"``, ``"osa"``, ``"indel"``, ``"lcsseq"``, ``"jaro"``,
+          ``"jaro_winkler"`` and ``"hamming"`` compare strings; this needs the extra ``text``.
+        - With ``"precomputed"``, X is a square matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to
+          row j.
+        - A function of your own is ``f(a, b)`` of two rows or objects, or ``F(A, B)`` of two blocks of them. The
+          candidate for a medoid is the first argument, the point the second. See `pair_metric`, `block_metric` and, for
+          compiled functions, `native_metric`.
 
-        A function of your own, f(a, b) of two rows or objects or F(A, B) of two blocks, gets the candidate first and
-        the point second; see `pair_metric`, `block_metric` and, for compiled functions, `native_metric`.
+        Sparse matrices work with ``"manhattan"``, ``"euclidean"``, ``"sqeuclidean"``, ``"cosine"`` and ``"jaccard"``.
     metric_params : dict, default=None
-        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``; for ``"gower"`` the ``"weights"`` and
-        the ``"kinds"`` of some columns, as ``{"kinds": {"grade": "ordinal"}}``.
+        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. ``"gower"`` takes the ``"weights"``
+        and the ``"kinds"`` of columns, as in ``{"kinds": {"grade": "ordinal"}}``.
     batch_size : "auto" or int, default="auto"
-        Number of batch points, m; at most n. ``"auto"`` is `onebatchpam.batch_size`. With m = n the search is
-        FasterPAM's.
+        Number of batch points, m; a number above n means n. ``"auto"`` is the rule of `onebatchpam.batch_size`. With
+        m = n the search is that of `FasterPAM`.
     variant : {"progressive", "nniw", "debias", "unif", "lwcs"}, default="progressive"
-        How the batch stands for all rows.
+        How the batch is drawn, and how it is corrected to stand for all rows.
 
-        - ``"progressive"``: half of the batch is a uniform sample, the other half grows in rounds of rows drawn with
-          probability proportional to their distance to the batch so far, so that far small groups have their share;
-          debiased and weighted as ``"nniw"``.
-        - ``"unif"``: a uniform sample.
-        - ``"debias"``: the same, with every batch point at the largest distance from itself, so that it is not
-          preferred as a medoid for being in the batch.
-        - ``"nniw"``: as ``"debias"``, with batch points weighted by the number of rows nearest to them. With
-          ``refine=0`` this is the paper's algorithm.
-        - ``"lwcs"``: as ``"debias"``, with a lightweight coreset for a batch: rows far from the mean are drawn more
-          often and weigh less.
+        - ``"progressive"``: half of the batch is drawn uniformly. The other half is drawn in rounds, each row with a
+          probability proportional to its distance to the batch so far, so that small groups far away get batch points.
+          Corrected as in ``"nniw"``.
+        - ``"nniw"``: drawn uniformly. Corrected as in ``"debias"``; in addition, a batch point is weighted by the
+          number of rows to which it is nearest. With ``refine=0`` this is the algorithm of the paper.
+        - ``"debias"``: drawn uniformly. The distance of a batch point to itself is set to the largest distance, because
+          otherwise a row would be preferred as a medoid merely for being in the batch.
+        - ``"unif"``: drawn uniformly, and not corrected.
+        - ``"lwcs"``: a lightweight coreset; rows far from the mean are drawn more often and weigh less. Corrected as in
+          ``"debias"``.
 
-        A batch of all rows needs no correction; there all variants are the same.
+        With sample weights, rows are drawn by their weights instead of uniformly. A batch of all rows needs no
+        correction, so that all variants then give the same result.
     refine : "auto" or int, default="auto"
-        Rounds of refinement after the batch search: a few promising candidates for each medoid are compared with all
-        rows, or a large sample if these are very many, and swaps that lower the objective itself are made. It never
-        makes the medoids of the batch search worse. ``"auto"`` goes on as long as it pays; a number is the largest
-        number of rounds, 0 leaves the medoids as the batch search found them. A first round costs about n (11 k + 100)
-        dissimilarities, and later ones less; where 11 n k is more than 2^26, no more than this, or 11 k m, and
-        n (k + 100) besides.
+        Largest number of rounds of refinement after the batch search. With 0 the medoids stay as the batch search found
+        them; ``"auto"`` means 10. A round compares about ten promising candidates for each medoid with all rows and
+        makes the swaps that lower the objective itself, so refinement never makes the medoids worse. It ends early when
+        a round lowers the objective by less than 0.02 %.
+
+        The first round computes about n (11 k + 100) dissimilarities, later rounds compute fewer. If 11 n k is more
+        than 2^26, or m less than 10 k, the candidates are compared with a sample of the rows instead; a round then
+        computes at most 2^26 or 11 k m dissimilarities, whichever is more, and n (k + 100) besides.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
-        Medoids to start from; an array holds row indices. ``"random"`` draws rows by their weights, each set with
-        equal probability if there are none; the next names are those of `KMeansPlusPlus`, `LSKMeansPlusPlus` and
-        `KMC2`, with their default parameters and at their cost in dissimilarities. ``"auto"`` is ``"random"``, but
-        for at most 200 rows that are all in the batch it is PAM's BUILD, which chooses one medoid after the other:
-        the result then depends neither on `random_state` nor on the order of the rows.
+        Medoids from which the search starts: the name of a method, or an array of row indices.
+
+        - ``"random"``: rows drawn by their weights; without weights each set of rows is equally likely.
+        - ``"k-means++"``, ``"ls-k-means++"``, ``"kmc2"``: the medoids of `KMeansPlusPlus`, `LSKMeansPlusPlus` or `KMC2`
+          with their default parameters, at their cost in dissimilarities.
+        - ``"auto"``: PAM's BUILD for at most 200 rows that are all in the batch, otherwise ``"random"``. BUILD adds one
+          medoid after the other, so that the result depends neither on `random_state` nor on the order of the rows.
     n_init : int, default=1
-        Number of starts on the same batch, each refined; the one with the best objective over all rows is kept, and
-        refined once more with the medoids of the others for candidates. With ``init="auto"`` or a warm start this is so
-        for the first start; the others are drawn.
+        Number of starts on the same batch, each followed by refinement. The result with the lowest objective over all
+        rows is kept and refined once more, with the medoids of the other results as candidates. The first start is the
+        one that `init` and `warm_start` say; the others are drawn by the method of `init`, at random for ``"auto"``.
     max_iter : int, default=100
-        Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap. If it is
-        refined, and there are more than 100,000 rows, it ends with a pass that lowers the loss by less than 0.5 %.
+        Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
+        swap. With more than 100,000 rows, a search that is refined afterwards also ends with the first pass that lowers
+        the loss by less than 0.5 %.
     tol : float, default=1e-6
-        A swap must lower the batch loss by more than this fraction of it.
+        A swap is made only if it lowers the batch loss by more than this fraction of the loss.
     memory_limit : int or str, default=None
-        How many bytes of dissimilarities may be kept, as a number or like ``"500MB"`` or ``"4GB"``; half of the memory
-        that is free when None. The 4 n m bytes of the block are kept if they fit; otherwise only what is near enough to
-        matter, at least 12 n m / (k + 1) bytes; otherwise, or if there are no more than 16 features and a native
-        metric, nothing, and all is computed again in each pass. Changes the result by rounding only.
+        Memory for dissimilarities: a number of bytes, or text like ``"500MB"`` or ``"4GB"``; None means half of the
+        free memory. If the 4 n m bytes of the block fit, the block is kept whole. If not, only the entries that are
+        near enough to matter are kept, which takes at least 12 n m / (k + 1) bytes. If these do not fit either, or if a
+        native metric compares at most 16 features, nothing is kept, and the block is computed again in each pass. The
+        limit changes the result by rounding only.
     n_jobs : int, default=None
-        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
-        change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the first medoids and the batch.
+        Seed or generator for drawing the first medoids and the batch. An int gives the same result each time.
     warm_start : bool, default=False
-        Whether a further fit starts from the medoids of the last one, instead of `init`: the rows that now have these
-        indices. If the number of rows or `n_clusters` is another than in the last fit, it starts afresh.
+        Whether a further fit starts from the medoids of the last fit instead of `init`, that is from the rows that now
+        have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar, and that of the search how the block is kept.
+        With 1 or more, long stages show a progress bar; the bar of the search also shows how the block is stored.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids.
+        Row indices of the medoids.
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
-        The medoids themselves: rows of the frame with ``metric="gower"``, a sparse matrix if X is one, strings and
-        other objects as they are, None with ``metric="precomputed"``.
+        The medoids themselves: a sparse matrix if X is sparse, rows of the frame with ``metric="gower"``, an array of
+        the objects if X holds strings or other objects, None with ``metric="precomputed"``, otherwise an array.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1; the same as ``predict(X)``, or ``predict(X.T)`` if X is an asymmetric
+        Cluster of each row, from 0 to k - 1. Equal to ``predict(X)``, or to ``predict(X.T)`` if X is an asymmetric
         precomputed matrix.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     batch_indices_ : ndarray of shape (m,)
-        Rows in the batch.
+        Row indices of the batch points.
     batch_weights_ : ndarray of shape (m,)
-        Their weights, with the mean of those of all rows, 1 if there are none.
+        Weights of the batch points. Their mean is that of the positive sample weights, 1 without sample weights.
     batch_inertia_ : float
-        The weighted loss over the batch that the search minimised. Times n / m it estimates `inertia_`.
+        Weighted loss over the batch, which the batch search minimised. Times n / m it estimates `inertia_`.
     n_iter_ : int
-        Passes over all candidates in the batch search.
+        Number of passes over all candidates in the batch search.
     n_swaps_ : int
-        Swaps made, those of the refinement included.
+        Number of swaps made, including those of the refinement.
     n_refine_rounds_ : int
-        Rounds of refinement.
+        Number of rounds of refinement.
     block_storage_ : {"whole", "reduced", "recomputed"}
-        How much of the block was kept in memory: all, what is near enough to matter, or nothing.
+        How much of the block was kept in memory: all entries, those near enough to matter, or none.
     n_distances_ : int
-        Dissimilarities computed, or read if precomputed.
+        Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds that each stage took.
+        Seconds taken by each stage.
     n_features_in_ : int
-        Number of features; strings and other objects have none.
+        Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     References
     ----------
@@ -252,7 +270,7 @@ class OneBatchPAM(MedoidEstimator):
         return self._search(population, start, m, settings, run)
 
     def _search(self, population: Population, start: Start, m: int, settings: Settings, run: Run) -> BatchSelection:
-        """Draw a batch of m points, search from each start, refine, and combine what the starts found."""
+        """Draw a batch of m points, search and refine from each start, and combine the results."""
         batch, block = draw_batch(population, m, settings.variant)
         is_refined = settings.refine > 0 and block.m < population.n
         least_progress = PROGRESS_OF_PASS if is_refined else 0.0
@@ -276,7 +294,7 @@ class OneBatchPAM(MedoidEstimator):
             selections.append(selection.refined(refinement.refine(found.medoids)))
         if len(selections) == 1:
             return selections[0]
-        # The medoids that the other starts have found are among the best candidates there are.
+        # The best result is refined once more, because the medoids of the other results are good candidates.
         objectives = population.objectives([selection.medoids for selection in selections])
         best = selections[int(np.argmin(objectives))]
         candidates = np.unique(np.concatenate([selection.medoids for selection in selections]))

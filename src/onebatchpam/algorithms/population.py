@@ -1,8 +1,8 @@
-"""The population of rows among which OneBatchPAM searches: all in memory, or in files that are read as memory is.
+"""The population of OneBatchPAM: all rows with a positive weight, in memory or in files that are read in parts.
 
-`onebatchpam.dask` has another population, whose rows are in partitions. OneBatchPAM asks either for the same few
-things: to draw rows, to scan all rows for their nearest batch point, to search the block, to name the best members of
-each cluster, and to sum the objective over all rows.
+OneBatchPAM asks its population to draw rows, to scan all rows for their nearest batch point, to search the block, to
+find the best members of each cluster, and to sum the objective over all rows. `onebatchpam.dask` has a second
+population, which does the same for rows in Dask partitions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from onebatchpam._draws import Batch, sample_by_weight
 from onebatchpam._run import Run
-from onebatchpam._tiles import Indices
+from onebatchpam._tiles import Indices, mark
 from onebatchpam.batch import MemoryScan, draw_coreset
 from onebatchpam.blocks import Block
 from onebatchpam.search import (
@@ -25,14 +25,13 @@ from onebatchpam.search import (
     assign,
     best_by_cluster,
     label_parts,
-    mark,
     run_swaps,
 )
 from onebatchpam.space import Space
 
 
 class InMemory:
-    """All rows of a space."""
+    """All rows of a space, which all have a positive weight."""
 
     def __init__(self, space: Space, k: int, memory_limit: int, run: Run) -> None:
         self.space, self.n, self.total_weight = space, space.n, float(space.weights.sum())
@@ -42,22 +41,22 @@ class InMemory:
         """Draw rows by their weights, without replacement."""
         return sample_by_weight(self.space.weights, size, self._run.rng)
 
-    draw_points = draw
+    draw_points = draw  # the points that confirm swaps in a refinement are drawn like a batch
 
     def draw_coreset(self, size: int) -> Batch:
         """Draw rows by their weights and distances to the mean, with replacement."""
         return draw_coreset(self.space, size, self._run)
 
     def weights_of(self, indices: Indices) -> NDArray[np.float64]:
-        """Return the weights of rows."""
+        """Return the weights of the rows with these indices."""
         return self.space.weights[indices]
 
     def scan(self, m: int) -> MemoryScan:
-        """Return what compares all rows with m batch points, as they are drawn."""
+        """Return a scan, which compares all rows with the m batch points as they are drawn."""
         return MemoryScan(self.space, m, self._k, self._memory_limit, self._run)
 
     def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult:
-        """Search the medoids among all rows, which are those of the block."""
+        """Search for medoids among all rows; row i of the block belongs to row i of the space."""
         return run_swaps(block, start, weights, options, self._run)
 
     def best_members(
@@ -65,11 +64,11 @@ class InMemory:
     ) -> Indices:
         """Return, for each judged cluster, the untried members with the smallest mean loss over the judges.
 
-        The labels of all rows are computed unless they are known.
+        `labels` are the nearest medoids of all rows; None means that they are computed here.
         """
         parts = label_parts(self.space, medoids) if labels is None else [(np.arange(self.n), labels)]
         return best_by_cluster(self.space, judges, parts, mark(tried, self.n), self._run.n_jobs)
 
     def objectives(self, medoid_sets: list[Indices]) -> list[float]:
-        """Return the objective over all rows of each set of medoids, once duplicates among these are moved apart."""
+        """Return the objective over all rows for each set of medoids; duplicates within a set are moved apart first."""
         return [assign(self.space, medoids)[1].inertia for medoids in medoid_sets]

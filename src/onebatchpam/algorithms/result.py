@@ -1,4 +1,4 @@
-"""What a fit found, in the names that users see."""
+"""The result of an algorithm, the fitted attributes that are made of it, and the warnings about it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from onebatchpam.search import Assignment
 
 @dataclass(frozen=True)
 class Selection:
-    """The medoids that an algorithm chose, and how it came to them.
+    """The medoids that an algorithm chose, and the number of passes and swaps that it took.
 
-    An algorithm with fitted attributes of its own has a subclass: each field that it adds becomes an attribute.
+    An algorithm with fitted attributes of its own returns a subclass; each field that the subclass adds becomes one.
     """
 
     medoids: Indices
     n_iter: int = 0
     n_swaps: int = 0
-    advice: str | None = None  # what to do, if the algorithm was stopped before its end
-    assignment: Assignment | None = None  # of all rows, if the algorithm has made it
+    advice: str | None = None  # text of the warning if the algorithm was stopped early
+    assignment: Assignment | None = None  # assignment of all rows to the medoids, if the algorithm computed it
 
     def own_attributes(self) -> dict[str, Any]:
         """Return the fitted attributes that only this algorithm has."""
@@ -47,14 +47,14 @@ class Clustering:
     fit_seconds: dict[str, float]
 
     def publish(self, estimator: object, own_attributes: dict[str, Any]) -> None:
-        """Set the fitted attributes of an estimator, its own ones included."""
+        """Set the fitted attributes of an estimator: the shared ones, and those of its own algorithm."""
         shared = {field.name: getattr(self, field.name) for field in fields(self)}
         for name, value in {**own_attributes, **shared}.items():
             setattr(estimator, f"{name}_", value)
 
 
 def advise_more_passes(max_iter: int, converged: bool, where: str = "the swap search") -> str | None:
-    """Return the advice for a search that was stopped, None for one that came to its end."""
+    """Return the warning for a search that `max_iter` stopped, or None if the search converged."""
     if converged:
         return None
     return (
@@ -63,14 +63,14 @@ def advise_more_passes(max_iter: int, converged: bool, where: str = "the swap se
 
 
 def warn_if_imperfect(advice: str | None, k: int, sizes: NDArray[np.int64]) -> None:
-    """Warn of what medoids alone do not show: that the search was stopped, or that clusters are empty."""
+    """Warn if the search was stopped early, and if some of the k clusters have no rows."""
     if advice is not None:
         warnings.warn(advice, ConvergenceWarning, stacklevel=3)
     n_clusters = int(np.count_nonzero(sizes))
     if n_clusters < k:
         warnings.warn(
-            f"found {n_clusters} distinct clusters instead of n_clusters={k}: there are fewer distinct rows, or a "
-            "medoid is nearer to another one than to itself",
+            f"found {n_clusters} distinct clusters instead of n_clusters={k}: X has fewer distinct rows, or a medoid "
+            "is nearer to another medoid than to itself; reduce n_clusters or check the metric",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -1,6 +1,7 @@
-"""Estimators whose medoids are drawn, without a search or with a short one; `search/first_medoids.py` draws them.
+"""Estimators that draw their medoids, without a search or with a short one; `search/first_medoids.py` does the drawing.
 
-With weights, a row is drawn as often as if it came as many times. That holds on average, not draw by draw.
+A row of weight w is as likely to be drawn as one of w copies of the row. So weights and copies give the same result on
+average, but not for the same seed.
 """
 
 from __future__ import annotations
@@ -28,48 +29,48 @@ from onebatchpam.space import Space
 class RandomMedoids(MedoidEstimator):
     """k rows drawn at random by their weights; without weights each set of rows is equally likely.
 
-    The floor that every other method must beat. It computes no dissimilarity but the n k of the assignment. The rows
-    are those with which ``init="random"`` starts a search for the same `random_state`.
+    This is the baseline that every other method must beat. It computes no dissimilarities except the n k of the
+    assignment. For the same `random_state`, a search with ``init="random"`` starts from the same rows.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
-    metric : str, default="euclidean"
-        Dissimilarity, as in `OneBatchPAM`; ``"precomputed"`` takes a square matrix whose entry (i, j) is the
-        dissimilarity of candidate i and point j.
+    metric : str or callable, default="euclidean"
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`. With ``"precomputed"``, X is a square
+        matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_jobs : int, default=None
-        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
-        change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the medoids.
+        Seed or generator for drawing the medoids. An int gives the same result each time.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1 or more, long stages show a progress bar.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids, in the order in which they were drawn.
-    cluster_centers_ : ndarray of shape (k, n_features) or None
-        The medoids themselves; None with ``metric="precomputed"``.
+        Row indices of the medoids.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1.
+        Cluster of each row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
         Always 0.
     n_distances_ : int
-        Dissimilarities computed, or read if precomputed; those of the assignment included.
+        Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds that each stage took.
+        Seconds taken by each stage.
     n_features_in_ : int
-        Number of features.
+        Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     Examples
     --------
@@ -102,55 +103,55 @@ class RandomMedoids(MedoidEstimator):
 
 
 class KMeansPlusPlus(MedoidEstimator):
-    """Rows drawn one by one, each with a probability that grows with its distance to those before it.
+    """Rows drawn one by one, each with a probability that grows with its distance to the rows drawn before.
 
-    The seeding of k-means++ for any dissimilarity. Choose it for a quick spread of rows, far ones included, or as the
-    start of a search; the paper of OneBatchPAM finds its objective 18 to 30 % above the best.
+    This is the seeding of k-means++ for any dissimilarity. Choose it to get rows from all over the data quickly, far
+    rows included, or as the start of a search; the paper of OneBatchPAM finds its objective 18 to 30 % above the best.
 
-    It computes n k dissimilarities to draw and n k to assign the rows, and holds n of them at a time.
+    It computes n k dissimilarities to draw the medoids and n k to assign the rows, and holds n of them at a time.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
-    metric : str, default="euclidean"
-        Dissimilarity, as in `OneBatchPAM`; ``"precomputed"`` takes a square matrix whose entry (i, j) is the
-        dissimilarity of candidate i and point j.
+    metric : str or callable, default="euclidean"
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`. With ``"precomputed"``, X is a square
+        matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     power : float, default=1.0
-        Power of the distance in the probabilities. With 1 they follow the k-medoids objective; 2 is k-means++ as it was
-        published, for squared distances; 0 draws uniformly among the rows that are no duplicates.
+        Power of the distance to which the probabilities are proportional. 1 suits the k-medoids objective; 2 is
+        k-means++ as published, with squared distances; 0 draws uniformly among rows that are not duplicates of medoids.
     n_jobs : int, default=None
-        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
-        change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the medoids.
+        Seed or generator for drawing the medoids. An int gives the same result each time.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1 or more, long stages show a progress bar.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids, in the order in which they were drawn.
-    cluster_centers_ : ndarray of shape (k, n_features) or None
-        The medoids themselves; None with ``metric="precomputed"``.
+        Row indices of the medoids, in the order in which they were drawn.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1.
+        Cluster of each row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
         Always 0.
     n_distances_ : int
-        Dissimilarities computed, or read if precomputed; those of the assignment included.
+        Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds that each stage took.
+        Seconds taken by each stage.
     n_features_in_ : int
-        Number of features.
+        Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     References
     ----------
@@ -192,60 +193,62 @@ class KMeansPlusPlus(MedoidEstimator):
 
 
 class LSKMeansPlusPlus(MedoidEstimator):
-    """k-means++ followed by a local search: further rows are drawn alike, and swapped in where that helps.
+    """k-means++ followed by a local search: further rows are drawn in the same way, and swapped in if that helps.
 
-    A proposal is weighed against all k medoids at once: the nearest and the second nearest medoid of every row are
-    kept, so that it costs n dissimilarities and O(n + k) steps; a swap costs O(k) more for each row that loses one of
-    the two. Choose it to improve on `KMeansPlusPlus` for little; the paper of OneBatchPAM finds its objective 14 to
-    24 % above the best with 5 or 10 proposals.
+    Each row that is drawn is a proposal to replace one of the medoids. All k swaps of a proposal are evaluated at once,
+    because the nearest and the second nearest medoid of every row are known: a proposal costs n dissimilarities and
+    O(n + k) steps, a swap O(k) more for each row that loses one of these two medoids. Choose it to improve on
+    `KMeansPlusPlus` at little cost; the paper of OneBatchPAM finds its objective 14 to 24 % above the best with 5 or 10
+    proposals.
 
-    It computes n (k + n_swaps) dissimilarities to draw and n k to assign the rows, and holds k n of them, twice for a
-    moment: 8 k n bytes.
+    It computes n (k + n_swaps) dissimilarities to draw the medoids and n k to assign the rows. It holds k n of them,
+    for a moment in two copies, which take 8 k n bytes.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
-    metric : str, default="euclidean"
-        Dissimilarity, as in `OneBatchPAM`; ``"precomputed"`` takes a square matrix whose entry (i, j) is the
-        dissimilarity of candidate i and point j.
+    metric : str or callable, default="euclidean"
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`. With ``"precomputed"``, X is a square
+        matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     n_swaps : int, default=5
-        Number of proposals, Z in the paper. Those that would not lower the objective are not made.
+        Number of proposals, Z in the paper. Only swaps that lower the objective are made.
     power : float, default=1.0
-        Power of the distance in the probabilities. With 1 they follow the k-medoids objective; 2 is k-means++ as it was
-        published, for squared distances; 0 draws uniformly among the rows that are no duplicates.
+        Power of the distance to which the probabilities are proportional. 1 suits the k-medoids objective; 2 is
+        k-means++ as published, with squared distances; 0 draws uniformly among rows that are not duplicates of medoids.
     n_jobs : int, default=None
-        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
-        change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the medoids.
+        Seed or generator for drawing the medoids. An int gives the same result each time.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1 or more, long stages show a progress bar.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids, in the order in which they were drawn.
-    cluster_centers_ : ndarray of shape (k, n_features) or None
-        The medoids themselves; None with ``metric="precomputed"``.
+        Row indices of the medoids, in the order in which they were drawn; a row that was swapped in has the place of
+        the medoid that it replaced.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1.
+        Cluster of each row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
-        Proposals made; fewer than `n_swaps` if the objective has become 0.
+        Number of proposals; fewer than `n_swaps` if the objective became 0.
     n_swaps_ : int
-        Swaps made.
+        Number of swaps made.
     n_distances_ : int
-        Dissimilarities computed, or read if precomputed; those of the assignment included.
+        Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds that each stage took.
+        Seconds taken by each stage.
     n_features_in_ : int
-        Number of features.
+        Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     References
     ----------
@@ -294,59 +297,60 @@ class LSKMeansPlusPlus(MedoidEstimator):
 
 
 class KMC2(MedoidEstimator):
-    """k-means++ approximated by Markov chains that look at a few rows instead of all.
+    """k-means++ approximated by Markov chains, each of which looks at a few rows instead of all.
 
-    Each medoid is the end of a chain of uniformly drawn rows; the longer the chain, the nearer to the draw of
-    `KMeansPlusPlus`. Choose it when even n k dissimilarities are too many, as a start for another method; in the
-    paper of OneBatchPAM its objective is close to that of `RandomMedoids` on large data.
+    Each medoid is the last row that a Markov chain accepts. The chain visits rows drawn by their weights; the longer it
+    is, the closer its outcome to a draw of `KMeansPlusPlus`. Choose it as the start of another method when even n k
+    dissimilarities are too many; in the paper of OneBatchPAM its objective on large data is close to that of
+    `RandomMedoids`.
 
-    To draw, it computes chain_length k (k - 1) / 2 dissimilarities whatever n, and never looks at all rows. The labels
-    and the objective, which every estimator here has, take n k more.
+    To draw the medoids it computes chain_length k (k - 1) / 2 dissimilarities, however many rows there are, and never
+    looks at all rows. The labels and the objective, which every estimator has, take n k more.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of medoids, k.
-    metric : str, default="euclidean"
-        Dissimilarity, as in `OneBatchPAM`; ``"precomputed"`` takes a square matrix whose entry (i, j) is the
-        dissimilarity of candidate i and point j.
+    metric : str or callable, default="euclidean"
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`. With ``"precomputed"``, X is a square
+        matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
     chain_length : int, default=20
-        Rows in the chain of each medoid.
+        Number of rows in the chain of each medoid.
     power : float, default=1.0
-        Power of the distance in the probabilities. With 1 they follow the k-medoids objective; 2 is k-means++ as it was
-        published, for squared distances; 0 draws uniformly among the rows that are no duplicates.
+        Power of the distance to which the probabilities are proportional. 1 suits the k-medoids objective; 2 is
+        k-means++ as published, with squared distances; 0 draws uniformly among rows that are not duplicates of medoids.
     n_jobs : int, default=None
-        Number of threads: None means 1 unless in a `joblib.parallel_config` context, -1 all processors. Does not
-        change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws the medoids.
+        Seed or generator for drawing the medoids. An int gives the same result each time.
     verbose : int, default=0
-        With 1, stages that take long show a progress bar.
+        With 1 or more, long stages show a progress bar.
 
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
-        Rows that are medoids, in the order in which they were drawn.
-    cluster_centers_ : ndarray of shape (k, n_features) or None
-        The medoids themselves; None with ``metric="precomputed"``.
+        Row indices of the medoids, in the order in which they were drawn.
+    cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
+        The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
     labels_ : ndarray of shape (n,)
-        Cluster of every row, from 0 to k - 1.
+        Cluster of each row, from 0 to k - 1.
     inertia_ : float
-        The objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+        Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
         Always 0.
     n_distances_ : int
-        Dissimilarities computed, or read if precomputed; those of the assignment included.
+        Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds that each stage took.
+        Seconds taken by each stage.
     n_features_in_ : int
-        Number of features.
+        Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, when X has names that are all strings.
+        Names of the features. Set only if X has names and all of them are strings.
 
     References
     ----------

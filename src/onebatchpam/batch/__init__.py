@@ -1,7 +1,8 @@
 """The batch: the m reference points on which gains are estimated. How many, which ones, and what each weighs.
 
-`sampling` decides how many points are drawn and draws them; `rounds` draws and fills the block in turn, because a
-progressive batch draws its next points by the distances to those before; `weights` corrects for what sampling distorts.
+`size` says how many points there are. `rounds` draws them and compares all rows with them, in turns, because a
+progressive batch draws its next points by their distances to the points before. `sampling` does both for rows in
+memory. `weights` corrects the distortions of sampling.
 
 In: a `Space`. Out: a `Batch` (row indices and weights), and the `Block` of all rows x batch points.
 """

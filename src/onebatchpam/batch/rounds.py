@@ -1,7 +1,7 @@
-"""Drawing the batch: in one round, or in several if it is progressive; then weighing and debiasing its points.
+"""Drawing the batch: in one round, or in several if it is progressive; then weighting and debiasing its points.
 
-The rows may be in memory or in partitions: a population that is `Drawable` draws some of them, and its `Scan` compares
-all rows with these.
+The rows may be in memory or in partitions: a `Drawable` population draws batch points, and its `Scan` compares all rows
+with them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ PROGRESSIVE_ROUNDS = 4
 
 
 class Scan(Protocol):
-    """All rows compared with the batch points so far."""
+    """Compares all rows with the batch points, as these are added.
+
+    `largest` is the largest dissimilarity so far. `draw_far` draws rows with odds of weight times distance to the
+    batch. `weights_of_nearest` returns, for each batch point, the weight of the rows to which it is the nearest.
+    """
 
     @property
     def largest(self) -> float: ...
@@ -34,7 +38,11 @@ class Scan(Protocol):
 
 
 class Drawable(Protocol):
-    """All rows of a data set that have a weight. The indices of rows are those of `space`, the rows at hand."""
+    """All n rows of a data set that have a positive weight. `space` holds the rows at hand, and indices refer to it.
+
+    `draw` draws rows by their weights, `draw_coreset` also by their distances to the mean. `scan` begins the comparison
+    of all rows with m batch points.
+    """
 
     n: int
     total_weight: float
@@ -48,7 +56,10 @@ class Drawable(Protocol):
 
 
 def draw_batch(population: Drawable, m: int, variant: str) -> tuple[Batch, Block]:
-    """Return m batch points with their weights under this variant, and the block of rows at hand x batch points."""
+    """Draw m batch points; return them with their weights under this variant, and the block of rows at hand x points.
+
+    The batch is smaller if a coreset draws a row twice, or if too few rows differ from those in the batch.
+    """
     first, *others = round_sizes(variant, m, population.n)
     is_coreset = variant == "lwcs" and m < population.n
     batch = population.draw_coreset(first) if is_coreset else population.draw(first)
@@ -71,7 +82,7 @@ def draw_batch(population: Drawable, m: int, variant: str) -> tuple[Batch, Block
 
 
 def round_sizes(variant: str, m: int, n: int) -> list[int]:
-    """Return how many batch points to draw in each round: all of them at once unless the batch is progressive."""
+    """Return the number of batch points to draw in each round; only a progressive batch has several rounds."""
     if variant != "progressive" or m == n:
         return [m]
     first = m - m // 2
@@ -80,7 +91,7 @@ def round_sizes(variant: str, m: int, n: int) -> list[int]:
 
 
 def debias(population: Drawable, block: Block, points: Indices, largest: float) -> None:
-    """Put every batch point far from itself in the block; a fixed medoid stays, because it competes with nobody."""
+    """Put every batch point far from itself in the block, except fixed medoids, which compete with no candidate."""
     weights = population.weights_of(points)
     own_distances = debiased_distances(weights, population.total_weight, population.n, largest)
     moved = np.flatnonzero(~np.isin(points, population.space.fixed))

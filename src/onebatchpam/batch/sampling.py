@@ -16,8 +16,8 @@ from onebatchpam.space import Space
 def draw_coreset(space: Space, m: int, run: Run) -> Batch:
     """Draw a lightweight coreset: rows far from the mean are drawn more often, and weigh less.
 
-    Rows are drawn with replacement, for which their weight divided by their odds is unbiased; a row drawn twice is kept
-    once, with twice the weight.
+    Rows are drawn with replacement, because their weights divided by their odds are then unbiased. A row that is drawn
+    twice is kept once, with twice the weight.
     """
     with run.stages.stage("distances to the mean"):
         distances = space.distances_to_mean()
@@ -30,7 +30,7 @@ def draw_coreset(space: Space, m: int, run: Run) -> Batch:
 
 
 class MemoryScan:
-    """All rows of a space compared with the batch points drawn so far; the block is kept if it fits in memory."""
+    """Compares all rows of a space with the batch points, as these are added; keeps the block if it fits in memory."""
 
     def __init__(self, space: Space, m: int, k: int, memory_limit: int, run: Run) -> None:
         self._space, self._k, self._memory_limit, self._run = space, k, memory_limit, run
@@ -40,7 +40,7 @@ class MemoryScan:
 
     @property
     def largest(self) -> float:
-        """The largest dissimilarity seen."""
+        """The largest dissimilarity so far."""
         return self._scan.largest
 
     def add(self, points: Indices) -> None:
@@ -51,20 +51,20 @@ class MemoryScan:
         fill_scanned(self._space.distances_to(points), out, self._scan, self._run.stages, first)
 
     def draw_far(self, size: int) -> Indices:
-        """Draw rows with odds of weight times distance to the batch, so that far small groups get their share."""
+        """Draw rows with odds of weight times distance to the batch, so that small groups far away get their share."""
         odds = self._scan.distances * self._space.weights
         odds[self._points] = 0
         return sample_by_odds(odds, size, self._run.rng, exclude=self._points)
 
     def weights_of_nearest(self) -> NDArray[np.float64]:
-        """Return for each batch point the weight of the rows to which it is nearest."""
+        """Return, for each batch point, the weight of the rows to which it is the nearest."""
         totals = np.zeros(len(self._points))
         for rows in tile_bounds(self._space.n, _tiles.ROWS_PER_SUM):
             totals += np.bincount(self._scan.nearest[rows], self._space.weights[rows], minlength=len(totals))
         return totals
 
     def block(self) -> Block:
-        """Return the block of all rows x batch points; if it was not kept, it is computed again for the search."""
+        """Return the block of all rows x batch points; if it was not kept, the search computes its entries again."""
         if self._entries is not None:
             return WholeBlock(self._entries)
         return open_block(self._space.distances_to, self._points, None, self._k, self._memory_limit)

@@ -1,4 +1,4 @@
-"""How large the batch is: the rule, and the paper's Theorem 1 as a calculator."""
+"""How many points the batch has: the rule of "auto", and the paper's Theorem 1 as a calculator."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from onebatchpam._parameters import check_integer, check_not_negative
 
-# The excess over FasterPAM grows like k / m: with fewer batch points per medoid than this, gains are estimated badly.
+# The excess of the objective over FasterPAM's grows like k / m, so a batch has at least this many points per medoid.
 BATCH_POINTS_PER_MEDOID = 10
-# All rows are the batch if they are fewer than this many times the batch points.
+# If there are fewer rows than this many times the batch points, all rows are the batch.
 ALL_ROWS_BELOW = 4
 
 
 def batch_size(n: int, k: int) -> int:
     """Return the batch size that ``batch_size="auto"`` chooses.
 
-    The paper's 100 ln(k n), but no fewer than ten batch points per medoid; and all n rows if that is less than four
-    times as many, because then refinement would cost as much as FasterPAM itself, which a batch of all rows is.
+    It is the paper's 100 ln(k n), but at least ten batch points per medoid. If n is less than four times this number,
+    the batch size is n, because refinement would then cost as much as FasterPAM, which a batch of all rows amounts to.
 
     Parameters
     ----------
@@ -25,6 +25,11 @@ def batch_size(n: int, k: int) -> int:
         Number of rows.
     k : int
         Number of medoids.
+
+    Returns
+    -------
+    int
+        Number of batch points, m.
 
     Examples
     --------
@@ -38,11 +43,11 @@ def batch_size(n: int, k: int) -> int:
 
 
 def check_batch_size(size: Any, name: str) -> int | None:
-    """Return the `batch_size` parameter of an estimator; None for "auto"."""
+    """Check the `batch_size` parameter of an estimator, and return it; None stands for "auto"."""
     if isinstance(size, str) and size == "auto":
         return None
     if isinstance(size, str):
-        raise ValueError(f"{name}={size!r}: expected 'auto' or an integer")
+        raise ValueError(f"{name}={size!r}: expected 'auto' or an integer of at least 1")
     return check_integer(size, name, at_least=1)
 
 
@@ -52,7 +57,7 @@ def resolve_batch_size(size: int | None, n: int, k: int) -> int:
         return batch_size(n, k)
     m = min(n, size)
     if m < k:
-        raise ValueError(f"batch_size={m} is smaller than n_clusters={k}: expected at least one batch point per medoid")
+        raise ValueError(f"batch_size={m} is smaller than n_clusters={k}: expected 'auto' or at least {k}")
     return m
 
 
@@ -63,9 +68,9 @@ def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, de
 
     .. math:: m \ge \frac{4 D^2}{\Delta^2} \ln \frac{2 T n}{\delta}
 
-    points all swaps are those of FasterPAM with probability at least 1 - delta. The bound is a worst case: two close
+    points, all swaps are those of FasterPAM with probability at least 1 - delta. The bound is a worst case: two close
     candidates make the gap tiny and m larger than n, although choosing the wrong one of them costs next to nothing.
-    For practice see `batch_size`.
+    See `batch_size` for a size that works in practice.
 
     Parameters
     ----------
@@ -74,12 +79,17 @@ def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, de
     diameter : float
         D, the largest dissimilarity between two rows.
     gap : float
-        Delta, the smallest difference between the mean objectives of two medoid sets that FasterPAM compares; in
+        Delta, the smallest difference between the mean objectives of two sets of medoids that FasterPAM compares; in
         the unit of `diameter`.
     n_swaps : int
-        T, the number of swaps; a few times the number of medoids.
+        T, the number of swaps that FasterPAM makes; usually a few times the number of medoids.
     delta : float, default=0.05
-        Accepted probability of another result.
+        Accepted probability that the medoids are not those of FasterPAM; at most 1.
+
+    Returns
+    -------
+    int
+        Number of batch points, m; possibly more than n.
 
     Examples
     --------
@@ -90,7 +100,7 @@ def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, de
     n, n_swaps = check_integer(n, "n", at_least=1), check_integer(n_swaps, "n_swaps", at_least=1)
     diameter, gap = check_not_negative(diameter, "diameter"), check_not_negative(gap, "gap")
     if gap == 0:
-        raise ValueError("gap=0: no batch size suffices; expected a positive difference of objectives")
+        raise ValueError("gap=0: expected a positive number, because no batch size suffices for gap 0")
     if not 0 < check_not_negative(delta, "delta") <= 1:
-        raise ValueError(f"delta={delta!r}: expected a probability in (0, 1]")
+        raise ValueError(f"delta={delta!r}: expected a probability greater than 0 and at most 1")
     return math.ceil(4 * (diameter / gap) ** 2 * math.log(2 * n_swaps * n / delta))

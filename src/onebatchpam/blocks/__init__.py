@@ -4,8 +4,8 @@
            ├─ ReducedBlock      only entries near enough to matter        limited.py
            └─ RecomputedBlock   nothing kept, computed in each pass       limited.py
 
-`scan` fills a block; while a tile is in the cache it checks the entries and notes the nearest column of each row.
-How a block is stored changes the time of a search, never its result beyond the rounding of float32.
+`scan` fills a block; while a tile is in the cache, it checks the entries and notes the nearest column of each row.
+The storage of a block changes the time that a search takes, but its result by no more than the rounding of float32.
 
 In: dissimilarities from a `Space`. Out: tiles for `_core.SwapSearch`.
 """

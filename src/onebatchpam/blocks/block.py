@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 
-# Where the entries are there already: a sweep of this many tiles takes a fraction of a second still.
+# Tiles of a whole block that are swept at a time. The entries are in memory already, so that a sweep of this many tiles
+# still takes only a fraction of a second.
 TILES_PER_SWEEP = 16
 
 Entries = NDArray[np.float32]
@@ -24,30 +25,30 @@ class Block(ABC):
 
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
-        self.n_bytes = 0  # of dissimilarities that are kept
+        self.n_bytes = 0  # the size of the entries that are kept in memory
 
     @abstractmethod
     def rows(self, candidates: Indices) -> Entries:
-        """Return the rows of these candidates."""
+        """Return the entries of these candidates, one row for each."""
 
     @abstractmethod
     def subset(self, candidates: Indices) -> Block:
-        """Return the block of these candidates only."""
+        """Return a block with only these candidates."""
 
     @abstractmethod
     def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
-        """Put other values in place of some entries, at most one in a row."""
+        """Replace the entries at these rows and columns by the values; at most one entry in each row."""
 
     @abstractmethod
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
-        """Return all rows, some at a time; they are there until the next are asked for.
+        """Yield the range and the entries of each tile of rows; the next tile may overwrite the entries.
 
-        Given a search, an entry may be infinite unless the point is nearer to the candidate than to its second nearest
-        medoid: that makes no difference to the search.
+        If there is a search, an entry may be infinite unless it is below the distance of its point to the second
+        nearest medoid, because larger entries make no difference to the search.
         """
 
     def sweep(self, search: _core.SwapSearch, n_jobs: int) -> Iterator[int]:
-        """Show the search all candidates once, or until it has converged; tell how many each time some are done."""
+        """Show the search all candidates once, or until it converges; yield the number of candidates in each tile."""
         for rows, tile in self.tiles():
             search.sweep(tile, rows.start, n_jobs)
             yield len(tile)
@@ -55,7 +56,7 @@ class Block(ABC):
                 return
 
     def best_swaps(self, search: _core.SwapSearch, n_jobs: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Return for each candidate what its best swap would gain, and the slot whose medoid it would replace."""
+        """Return, for each candidate, the gain of its best swap and the slot of the medoid that this swap replaces."""
         gains, slots = np.empty(self.n), np.empty(self.n, dtype=np.int32)
         for rows, tile in self.tiles(search, n_jobs):
             _core.SwapEvaluator(search, gains[rows], slots[rows], n_jobs).see(tile)
@@ -93,7 +94,7 @@ class WholeBlock(Block):
 
 
 class _PartOfWholeBlock(Block):
-    """Some rows of a whole block, which are copied for as long as they are looked at: a tile at a time."""
+    """Some rows of a whole block, copied only a tile at a time."""
 
     storage = "whole"
 
@@ -113,5 +114,6 @@ class _PartOfWholeBlock(Block):
 
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
         for rows in tile_bounds(self.n, _tiles.TILE_ENTRIES // self.m):
-            tile = self._buffer.for_rows(rows)  # by "clip" it is written to directly; all candidates are rows
+            tile = self._buffer.for_rows(rows)
+            # With mode="clip" NumPy writes to `tile` directly. Nothing is clipped, because all candidates are rows.
             yield rows, np.take(self._block.entries, self._candidates[rows], axis=0, out=tile, mode="clip")

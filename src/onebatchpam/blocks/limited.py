@@ -1,4 +1,4 @@
-"""Blocks that do not fit in memory: reduced to the entries that the search looks at, or computed again in each pass."""
+"""Blocks that do not fit in memory: reduced to the entries that a search needs, or computed again in each pass."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from onebatchpam import _core
 from onebatchpam._tiles import Indices, TileBuffer
 from onebatchpam.blocks.block import Block, Entries, WholeBlock
-from onebatchpam.space import Distances
+from onebatchpam.space import TiledDistances
 
-# A reduced block keeps what is nearer than the medoid of this rank, if there is room: the more, the less has to be
-# computed again. With fewer than two it would have to be computed anew after every swap.
+# A reduced block keeps the entries that are smaller than the distance of their point to its medoid of some rank. A
+# search needs rank 2, the second nearest medoid; with a larger rank, more swaps can be made before entries are missing.
 LEAST_RANK, LARGEST_RANK = 2, 6
+# A tile is reduced anew if entries may be missing in more than this share of its columns.
+MOST_OUTGROWN = 0.2
 
-MOST_OUTGROWN = 0.2  # of the columns of a tile; beyond, it is reduced anew
-
-# Returns d(candidate, point) for these points and candidates, which are all rows of the data when None.
-Compare = Callable[[Indices, Indices | None], Distances]
+# Returns d(candidate, point) for all pairs of these points and candidates; None stands for all rows as candidates.
+Compare = Callable[[Indices, Indices | None], TiledDistances]
 
 
 class RecomputedBlock(Block):
-    """A block of which nothing is kept: a tile is computed when it is asked for, and looked at in the cache."""
+    """A block that keeps no entries: a tile is computed each time it is needed, and used while it is in the cache."""
 
     storage = "recomputed"
 
@@ -41,22 +41,22 @@ class RecomputedBlock(Block):
         self._buffer = TileBuffer(self.m)
 
     def rows(self, candidates: Indices) -> Entries:
-        indices = self._numbers(candidates)
+        indices = self._space_indices(candidates)
         out = np.empty((len(indices), self.m), np.float32)
         self._compare(self._points, indices).compute(out)
         self._replaced.apply(indices, out)
         return out
 
     def subset(self, candidates: Indices) -> Block:
-        room = self._memory_limit - self.n_bytes
-        if 4 * len(candidates) * self.m <= room and not self.is_cheap:
+        bytes_left = self._memory_limit - self.n_bytes
+        if 4 * len(candidates) * self.m <= bytes_left and not self.is_cheap:
             return WholeBlock(self.rows(candidates))
-        block = open_block(self._compare, self._points, self._numbers(candidates), self._k, room)
+        block = open_block(self._compare, self._points, self._space_indices(candidates), self._k, bytes_left)
         block._replaced = self._replaced
         return block
 
     def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
-        self._replaced = _Replaced.of(self._numbers(rows), columns, values)
+        self._replaced = _Replaced.of(self._space_indices(rows), columns, values)
 
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
         for rows in self._distances.tiles():
@@ -74,10 +74,11 @@ class RecomputedBlock(Block):
         search.sweep(tile, rows.start, n_jobs, gains)
 
     def _evaluate(self, rows: slice, search: _core.SwapSearch, n_jobs: int) -> tuple[Entries, NDArray[np.float64]]:
-        """Compute a tile, and what the best swap of each of its candidates would gain."""
+        """Return a tile, and the gain of the best swap of each of its candidates."""
         tile = self._buffer.for_rows(rows)
         gains, slots = np.empty(len(tile)), np.empty(len(tile), dtype=np.int32)
         self._distances.fill(rows, tile, _core.SwapEvaluator(search, gains, slots, n_jobs))
+        # The evaluator has seen the computed entries of these rows instead of those that replace them.
         for place in self._replace_entries(rows, tile):
             here = slice(place, place + 1)
             _core.SwapEvaluator(search, gains[here], slots[here], 1).see(tile[here])
@@ -90,19 +91,20 @@ class RecomputedBlock(Block):
         return tile
 
     def _replace_entries(self, rows: slice, tile: Entries) -> Indices:
-        return self._replaced.apply(self._numbers(np.arange(rows.start, rows.stop)), tile)
+        return self._replaced.apply(self._space_indices(np.arange(rows.start, rows.stop)), tile)
 
-    def _numbers(self, candidates: Indices) -> Indices:
-        """Return which rows of the space these candidates are."""
+    def _space_indices(self, candidates: Indices) -> Indices:
+        """Return the row indices of these candidates in the space."""
         return candidates if self._candidates is None else self._candidates[candidates]
 
 
 class ReducedBlock(RecomputedBlock):
-    """A block of which only what a search can look at is kept: entries below a threshold for their column.
+    """A block that keeps only the entries below the threshold of their column.
 
-    A candidate matters to a point only if it is nearer than the second nearest medoid. The threshold of a column lies
-    farther: at a medoid of higher rank, as the medoids are when a tile is computed. Where the second nearest medoid has
-    moved beyond it since, the column is computed again; so are the rows of candidates that are swapped in.
+    A candidate matters to a point only if it is nearer than the second nearest medoid of the point. The threshold of a
+    column is the distance to a medoid of the same or a higher rank, at the time when the tile was computed. If the
+    second nearest medoid has moved beyond the threshold since then, the column is outgrown, and is computed again. The
+    rows of candidates that improve the loss are computed again as a whole.
     """
 
     storage = "reduced"
@@ -135,6 +137,7 @@ class ReducedBlock(RecomputedBlock):
     def _sweep_reduced(
         self, rows: slice, tile: Entries, thresholds: Entries, search: _core.SwapSearch, n_jobs: int
     ) -> None:
+        """Sweep a tile with entries missing above the thresholds; compute the columns that swaps make outgrown."""
         done = 0
         while done < len(tile) and not search.converged:
             done, improving = search.find_improving(tile, rows.start, done, n_jobs)
@@ -144,7 +147,7 @@ class ReducedBlock(RecomputedBlock):
                 thresholds[outgrown] = np.inf
 
     def _usable(self, rows: slice, search: _core.SwapSearch) -> _ReducedTile | None:
-        """Return what is kept of a tile; forget it if most of that does not serve this search."""
+        """Return the kept entries of a tile, if there are any; drop them if too many columns are outgrown."""
         kept = self._kept.get(rows.start)
         if kept is not None and np.mean(search.second_distances > kept.thresholds) > MOST_OUTGROWN:
             self.n_bytes -= self._kept.pop(rows.start).n_bytes
@@ -154,7 +157,7 @@ class ReducedBlock(RecomputedBlock):
     def _expand(
         self, rows: slice, kept: _ReducedTile, search: _core.SwapSearch, n_jobs: int
     ) -> tuple[Entries, Entries]:
-        """Return a tile for this search, and the thresholds below which its entries are right."""
+        """Return a tile from its kept entries, and the thresholds below which the entries of its columns are exact."""
         tile = kept.expand(self._buffer.for_rows(rows), n_jobs)
         outgrown = np.flatnonzero(search.second_distances > kept.thresholds)
         self._compute_columns(rows, outgrown, tile)
@@ -163,7 +166,7 @@ class ReducedBlock(RecomputedBlock):
         return tile, thresholds
 
     def _keep(self, rows: slice, tile: Entries, search: _core.SwapSearch, n_jobs: int) -> None:
-        """Reduce a tile to what this search may look at, if there is room for that."""
+        """Keep the entries of a tile that this search may need, if they fit in the memory that is left."""
         rank = max(LEAST_RANK, affordable_rank(self.n, self.m, search.medoid_distances.shape[1], self._memory_limit))
         thresholds = self._thresholds.of(search, rank)
         kept = _ReducedTile.of(tile, thresholds, self._memory_limit - self.n_bytes, n_jobs)
@@ -172,7 +175,7 @@ class ReducedBlock(RecomputedBlock):
             self.n_bytes += kept.n_bytes
 
     def _compute_columns(self, rows: slice, columns: Indices, tile: Entries) -> None:
-        """Write all entries of some columns of a tile."""
+        """Compute some columns of a tile, and write them to it."""
         if len(columns) == 0 or len(tile) == 0:
             return
         entries = np.empty((len(tile), len(columns)), np.float32)
@@ -182,14 +185,14 @@ class ReducedBlock(RecomputedBlock):
 
 
 class _Thresholds:
-    """For each column the distance to its medoid of some rank, which is the same until the medoids change."""
+    """The thresholds of all columns, which are computed again only after a swap."""
 
     def __init__(self) -> None:
         self._of: tuple[_core.SwapSearch, int] | None = None
         self._thresholds = np.empty(0, np.float32)
 
     def of(self, search: _core.SwapSearch, rank: int) -> Entries:
-        """Return them for the medoids as they are."""
+        """Return the distance of each point to its medoid of this rank, or to the farthest one if there are fewer."""
         if self._of != (search, search.n_swaps):
             distances = search.medoid_distances
             place = min(rank, distances.shape[1]) - 1
@@ -200,7 +203,7 @@ class _Thresholds:
 
 @dataclass(frozen=True)
 class _ReducedTile:
-    """The entries of a tile that are below the thresholds of their columns, row after row."""
+    """The entries of a tile that are below the thresholds of their columns, row after row (CSR format)."""
 
     thresholds: Entries
     starts: NDArray[np.int64]
@@ -208,13 +211,13 @@ class _ReducedTile:
     values: Entries
 
     @classmethod
-    def of(cls, tile: Entries, thresholds: Entries, room: int, n_jobs: int) -> _ReducedTile | None:
-        """Reduce a tile, unless that takes more bytes than there is room for."""
+    def of(cls, tile: Entries, thresholds: Entries, bytes_left: int, n_jobs: int) -> _ReducedTile | None:
+        """Reduce a tile; return None if the reduced tile takes more bytes than are left."""
         starts = np.zeros(len(tile) + 1, np.int64)
         _core.count_below(tile, thresholds, starts[1:], n_jobs)
         np.cumsum(starts, out=starts)
         dtype = column_dtype(tile.shape[1])
-        if thresholds.nbytes + starts.nbytes + starts[-1] * (4 + dtype.itemsize) > room:
+        if thresholds.nbytes + starts.nbytes + starts[-1] * (4 + dtype.itemsize) > bytes_left:
             return None
         columns, values = np.empty(starts[-1], dtype), np.empty(starts[-1], np.float32)
         _core.reduce_rows(tile, thresholds, starts, columns, values, n_jobs)
@@ -231,14 +234,14 @@ class _ReducedTile:
 
 
 def column_dtype(m: int) -> np.dtype[Any]:
-    """Return the type that holds the number of a column."""
+    """Return the smallest type that holds the index of each of m columns."""
     return np.dtype(np.uint16 if m <= 2**16 else np.uint32)
 
 
 def affordable_rank(n: int, m: int, k: int, memory_limit: int) -> int:
-    """Return up to which of k medoids, by distance, what is nearer fits in memory.
+    """Return the largest rank r such that the entries nearer than the r-th nearest of k medoids fit in memory.
 
-    Of all candidates a share of about r / (k + 1) is nearer to a point than the r-th nearest of k random ones.
+    A share of about r / (k + 1) of all candidates is nearer to a point than the r-th nearest of k random medoids.
     """
     bytes_of_rank = n * m * (4 + column_dtype(m).itemsize) / (k + 1)
     return min(LARGEST_RANK, int(memory_limit / bytes_of_rank))
@@ -247,7 +250,10 @@ def affordable_rank(n: int, m: int, k: int, memory_limit: int) -> int:
 def open_block(
     compare: Compare, points: Indices, candidates: Indices | None, k: int, memory_limit: int
 ) -> RecomputedBlock:
-    """Return the block of a search for k medoids that is too large to be kept whole."""
+    """Return a block for a search for k medoids that is too large to be kept whole: reduced if that fits in memory.
+
+    No entries are kept if k is 1, because all entries matter then, or if computing them is as fast as reading them.
+    """
     block = RecomputedBlock(compare, points, candidates, k, memory_limit)
     if k == 1 or block.is_cheap or affordable_rank(block.n, block.m, k, memory_limit) < LEAST_RANK:
         return block
@@ -255,10 +261,10 @@ def open_block(
 
 
 class _Replaced:
-    """Entries that are not what is computed: one in each of some rows of the space, which are in order."""
+    """Values that override computed entries (the debiased diagonal): at most one in each row, sorted by row."""
 
     def __init__(self, rows: Indices, columns: Indices, values: Entries) -> None:
-        self._rows, self._distances, self._values = rows, columns, values
+        self._rows, self._columns, self._values = rows, columns, values
 
     @classmethod
     def none(cls) -> _Replaced:
@@ -270,10 +276,10 @@ class _Replaced:
         return cls(rows[order], columns[order], values[order])
 
     def apply(self, rows: Indices, tile: Entries) -> Indices:
-        """Replace entries in a tile of these rows; return in which of its rows."""
+        """Override entries in a tile of these rows; return the positions of the rows in which this happened."""
         if len(self._rows) == 0:
             return self._rows
         places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
         found = np.flatnonzero(self._rows[places] == rows)
-        tile[found, self._distances[places[found]]] = self._values[places[found]]
+        tile[found, self._columns[places[found]]] = self._values[places[found]]
         return found

@@ -18,16 +18,16 @@ class BlockScan:
 
     def __init__(self, n_rows: int, n_jobs: int) -> None:
         self.nearest = np.zeros(n_rows, dtype=np.int32)
-        self.distances = np.full(n_rows, np.inf, dtype=np.float32)  # to the nearest batch point
-        self.largest = 0.0  # of all dissimilarities
+        self.distances = np.full(n_rows, np.inf, dtype=np.float32)  # of every row to its nearest batch point
+        self.largest = 0.0  # the largest dissimilarity so far
         self._n_jobs = n_jobs
 
     def fill(self, distances: Distances, rows: slice, tile: NDArray[np.float32], first_column: int = 0) -> None:
-        """Compute a tile of columns that are in the block from `first_column` on, check it and take it in."""
+        """Compute, check and scan a tile; its first column is `first_column` of the block."""
         self._take_in(fill_checked(distances, rows, tile, self._n_jobs), rows, first_column)
 
     def see(self, tile: NDArray[np.float32], rows: slice) -> None:
-        """Check rows of a block that somebody else has computed, and take them in."""
+        """Check and scan a tile that has been computed already."""
         scan = TileScan(len(tile), self._n_jobs)
         scan.viewer.see(tile)
         if not scan.viewer.valid:
@@ -35,7 +35,7 @@ class BlockScan:
         self._take_in(scan, rows, 0)
 
     def _take_in(self, scan: TileScan, rows: slice, first_column: int) -> None:
-        """Note the columns that are nearer than those before; of equally near ones the first counts."""
+        """Note the columns of a tile that are nearer than all columns before; of equally near ones the first counts."""
         self.largest = max(self.largest, scan.viewer.largest)
         nearer = np.flatnonzero(scan.distances < self.distances[rows])
         self.nearest[rows.start + nearer] = scan.nearest[nearer] + first_column
@@ -51,7 +51,7 @@ class TileScan:
 
 
 def fill_checked(distances: Distances, rows: slice, tile: NDArray[np.float32], n_jobs: int) -> TileScan:
-    """Compute a tile, raise unless all of its entries are dissimilarities, and return what was seen of it."""
+    """Compute a tile and return its scan; raise if an entry is not a dissimilarity."""
     scan = TileScan(len(tile), n_jobs)
     distances.fill(rows, tile, scan.viewer)
     if not scan.viewer.valid:
@@ -60,7 +60,7 @@ def fill_checked(distances: Distances, rows: slice, tile: NDArray[np.float32], n
 
 
 def refuse_entry(tile: NDArray[np.float32], rows: slice) -> None:
-    """Raise for the first entry that is not a dissimilarity, in a block whose points have no names; there is one."""
+    """Raise for the first entry of a tile that is not a dissimilarity, in a block whose points have no names."""
     try:
         raise_for_bad_entry(tile)
     except PairError as error:
@@ -84,7 +84,7 @@ def fill_scanned(
     stages: Stages | None = None,
     first_column: int = 0,
 ) -> None:
-    """Compute columns of the block from `first_column` on; without `out` they are scanned, but not kept."""
+    """Compute and scan columns of a block, from `first_column` on; keep them in `out`, or not at all if it is None."""
     buffer = TileBuffer(distances.n_columns)
     with (Stages() if stages is None else stages).stage("distances", total=distances.n_rows) as bar:
         for rows in distances.tiles():
@@ -93,14 +93,14 @@ def fill_scanned(
 
 
 def compute_checked(distances: Distances, n_jobs: int, stages: Stages | None = None) -> NDArray[np.float32]:
-    """Return a whole block of dissimilarities that are checked."""
+    """Compute a whole block, and check its entries."""
     block = np.empty((distances.n_rows, distances.n_columns), np.float32)
     fill_scanned(distances, block, BlockScan(distances.n_rows, n_jobs), stages)
     return block
 
 
 def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float32]:
-    """Return the dissimilarities of all pairs of rows: a precomputed matrix itself, if it can be searched in place."""
+    """Return the dissimilarities of all pairs of rows; a precomputed matrix is used in place if that is possible."""
     whole = space.whole_block()
     if whole is not None:
         check_block(whole, n_jobs, stages)
@@ -111,10 +111,10 @@ def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float3
 
 
 def require_memory(n: int) -> None:
-    """Refuse a block that would not fit, before the system runs out of memory for everybody."""
+    """Raise if an n x n block does not fit in memory, before the whole system runs out of memory."""
     needed, available = 4 * n * n, available_bytes()
     if available is not None and needed > available:
         raise MemoryError(
             f"the dissimilarities of all pairs of {n:,} rows need {needed / 1e9:.1f} GB, and {available / 1e9:.1f} GB "
-            "of memory are available: use OneBatchPAM, which needs only those to a batch, or fewer rows"
+            "of memory are available: use OneBatchPAM, which compares all rows only with a batch, or pass fewer rows"
         )

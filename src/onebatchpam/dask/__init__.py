@@ -1,17 +1,17 @@
-"""OneBatchPAM on Dask arrays and frames: the rows stay in their partitions. Needs Dask, the extra `dask`.
+"""OneBatchPAM on Dask arrays and frames: the rows stay in their partitions. The extra `dask` installs Dask.
 
-    estimator ─▶ driver, search ─▶ scheduler ─▶ Dask ─▶ tasks on a partition
-    (driver's process)                                  (workers' processes)
+    estimator ─▶ population, known ─▶ scheduler ─▶ Dask ─▶ tasks on a partition
+    └────────── in the process of the driver ─────────┘    └── in the workers ──┘
 
-The driver draws a batch and a sample of rows and searches among these; the workers compare all rows with the batch and
-with the medoids, and send back the few rows that had best become medoids. `tasks` and `partition` know nothing of Dask;
-`scheduler` knows nothing of medoids.
+The driver gathers a batch and a sample of the rows (`known`) and searches for medoids among them. The workers compare
+all rows with the batch and with the medoids, and send back the few rows that are the best candidates for a medoid.
+`tasks` and `partition` know nothing of Dask; `scheduler` knows nothing of medoids.
 """
 
 from onebatchpam._optional import require
 
 require("dask", extra="dask", needed_by="onebatchpam.dask")
 
-from onebatchpam.dask.estimator import OneBatchPAM  # noqa: E402 (the line above says what to install)
+from onebatchpam.dask.estimator import OneBatchPAM  # noqa: E402 (`require` comes first, to say what to install)
 
 __all__ = ["OneBatchPAM"]

@@ -31,30 +31,30 @@ if TYPE_CHECKING:
 class OneBatchPAM(algorithms.OneBatchPAM):
     """k-medoids of a Dask array or frame, whose rows stay in their partitions.
 
-    The parameters, the methods and the fitted attributes are those of `onebatchpam.OneBatchPAM`. With data that are no
-    Dask collection it is that estimator.
+    The parameters, methods and fitted attributes are those of `onebatchpam.OneBatchPAM`. For an X that is not a Dask
+    collection, the two estimators are the same.
 
-    In each pass the workers are told the batch and the medoids, and return the few rows that had best take the place of
-    a medoid; the driver tries them one after the other. It also holds a sample of the rows, as many as have 256 MB of
-    dissimilarities to the batch, or four for each batch point if that is more: the search starts among these rows, and
-    refinement confirms by them. Refined medoids are kept only if the objective over all rows is lower for it. A data
-    set that is no larger than such a sample is gathered, and fitted as data in memory are.
+    The driver holds a sample of the rows: as many as have 256 MB of dissimilarities to the batch, or four rows for each
+    batch point if that is more. The search starts among these rows. It goes on in passes over all partitions: the
+    workers get the batch and the medoids, and return the few rows that would best replace a medoid; the driver tries
+    these one after the other. Refinement compares candidates with the sample; its medoids are kept unless they make the
+    objective over all rows worse. A data set that is not larger than the sample is gathered and fitted in memory.
 
-    The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Rows
-    that are not persisted are read anew in each pass: some twenty, most of them short. Where a cluster loses a
-    worker, what it has lost is computed again.
+    The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Data
+    that are not persisted are read again in each of about twenty passes, most of which are short. If the cluster loses
+    a worker, the lost results are computed again.
 
-    ``metric="precomputed"`` is not possible; ``"seuclidean"`` and ``"mahalanobis"`` need their matrix in
-    `metric_params`. `n_jobs` is the number of threads of the driver; a task on a partition has one.
+    ``metric="precomputed"`` is not possible, and ``"seuclidean"`` and ``"mahalanobis"`` need their ``V`` or ``VI`` in
+    `metric_params`. `n_jobs` is the number of threads of the driver; a task on a partition uses one thread.
 
     Attributes
     ----------
     labels_ : dask array of shape (n,)
-        Cluster of every row, computed when it is asked for; `predict` and `transform` return such arrays as well.
+        Cluster of each row, from 0 to k - 1; computed on demand.
     n_iter_ : int
-        Passes over all partitions in the batch search.
+        Number of passes over all partitions in the batch search.
     medoid_indices_, cluster_centers_, inertia_, batch_indices_, ...
-        As in `onebatchpam.OneBatchPAM`, in memory.
+        As in `onebatchpam.OneBatchPAM`, held in memory.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             return super()._fit(X, sample_weight, fixed_medoids, labels_out)
         check_lazy(labels_out, "labels_out", "labels_")
         if tags_of(self.metric).is_pairwise:
-            raise ValueError(f"metric={self.metric!r} does not work with Dask: expected rows and a metric")
+            raise ValueError(f"metric={self.metric!r} does not work with Dask: expected a metric that compares rows")
         settings = self._check_settings()
         run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
         partitions = Partitions(X, sample_weight)
@@ -95,7 +95,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         return self
 
     def _gather_sample(self, data: PartitionedData, size: int, fixed: Indices, settings: Settings) -> Partitioned:
-        """Bring to the driver a sample of the rows, and all rows that must or should be medoids."""
+        """Gather on the driver a sample of the rows, the fixed medoids, and the medoids of the start."""
         sample, weights = data.draw(size)
         last_medoids = self._last_medoids(settings.warm_start, data.n, settings.n_clusters)
         wanted = [fixed, *([] if isinstance(settings.init, str) else [settings.init])]
@@ -106,9 +106,10 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             absent = taken.indices[taken.weights == 0]
             if len(absent):
                 raise ValueError(
-                    f"row {absent[0]} is to be a medoid, but its weight is zero: expected rows that have a weight"
+                    f"row {absent[0]} is in init, fixed_medoids or medoid_indices_ of the last fit (warm_start=True), "
+                    "but its weight is zero: expected rows with a positive weight"
                 )
-            # They may become medoids, but do not stand for other rows.
+            # These rows may become medoids, but they do not stand for other rows, so their weight is zero.
             sample, weights = join([sample, taken]), np.concatenate([weights, np.zeros(len(taken))])
         known = KnownRows(sample, weights, data.metric, data.run.n_jobs, data.n)
         known.fix(known.space.find(fixed, len(fixed), "fixed_medoids"))
@@ -142,14 +143,14 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         Parameters
         ----------
         X : dask array or frame of shape (n, n_features)
-            Rows; what is no Dask collection is assigned at once.
-        out : path or ndarray, default=None
-            As in `onebatchpam.OneBatchPAM`, for what is no Dask collection.
+            New rows. If X is not a Dask collection, the result is computed at once, in memory.
+        out : path or ndarray of n integers, default=None
+            Where to write the labels, as in `onebatchpam.OneBatchPAM`; must be None if X is a Dask collection.
 
         Returns
         -------
         dask array of shape (n,)
-            Labels from 0 to k - 1; of equally near medoids the lowest.
+            Labels from 0 to k - 1; the lowest one if several medoids are equally near. Computed on demand.
         """
         if not dask.is_dask_collection(X):
             return super().predict(X, out=out)
@@ -158,17 +159,18 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         return label_lazily(parts_of(X), known_sizes(X), self._metric, self.cluster_centers_)
 
     def transform(self, X: Any) -> Any:
-        """Return the dissimilarities to the medoids.
+        """Return the dissimilarities of rows to the medoids.
 
         Parameters
         ----------
         X : dask array or frame of shape (n, n_features)
-            Rows; what is no Dask collection is transformed at once.
+            New rows. If X is not a Dask collection, the result is computed at once, in memory.
 
         Returns
         -------
         dask array of shape (n, k)
-            float32 when the rows are compared in float32, else float64.
+            Dissimilarities, in float32 if the rows are compared as bytes or in float32, otherwise in float64. Computed
+            on demand.
         """
         if not dask.is_dask_collection(X):
             return super().transform(X)
@@ -179,16 +181,21 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         return lazy_array("transform", transform_rows, parts_of(X), known_sizes(X), width, dtype, *told)
 
     def score(self, X: Any, y: object = None, sample_weight: Any = None) -> float:
-        """Return minus the weighted sum of the dissimilarities of these rows to their nearest medoid.
+        """Return minus the weighted sum of the dissimilarities of rows to their nearest medoid.
 
         Parameters
         ----------
         X : dask array or frame of shape (n, n_features)
-            Rows, as in `predict`; the sum is computed at once.
+            New rows, as in `predict`; the score is computed at once.
         y : ignored
-            For the conventions of scikit-learn.
+            Present by the conventions of scikit-learn.
         sample_weight : dask or NumPy array of shape (n,) or float, default=None
-            Weights of the rows, ones when None.
+            Weights of the rows, not negative; None means 1 for every row. A Dask array must have the partitions of X.
+
+        Returns
+        -------
+        float
+            Never positive; the closer to 0, the better.
         """
         if not dask.is_dask_collection(X):
             return super().score(X, y, sample_weight)
@@ -197,18 +204,19 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         return -sum(each.inertia for (each,) in found)
 
     def _check_new(self, X: Any) -> None:
+        """Raise unless the estimator is fitted and X has the same features as the data of the fit."""
         check_is_fitted(self)
         if hasattr(self, "n_features_in_"):
             validate_data(self, example_of(X), reset=False, skip_check_array=True)
 
 
 def label_lazily(parts: list[Any], sizes: NDArray[np.int64] | None, metric: Metric, medoids: Any) -> Any:
-    """Return a Dask array of the nearest medoid of each row, computed when it is asked for."""
+    """Return the label of each row, the position of its nearest medoid, as a Dask array that is computed on demand."""
     return lazy_array("predict", label_rows, parts, sizes, (), np.int32, metric, medoids)
 
 
 def check_inside(indices: Indices, n: int) -> Indices:
-    """Return row indices, after a check that there are such rows."""
+    """Return the row indices of `init`; raise if there are no such rows."""
     outside = indices[indices >= n]
     if len(outside):
         raise ValueError(f"init holds {outside[0]}: expected row indices from 0 to {n - 1}")
@@ -216,6 +224,6 @@ def check_inside(indices: Indices, n: int) -> Indices:
 
 
 def check_lazy(out: LabelsOut, name: str, labels: str) -> None:
-    """Refuse to write labels that are lazy."""
+    """Raise if the user wants labels of a Dask collection to be written, because they are computed on demand."""
     if out is not None:
         raise ValueError(f"{name} does not work with Dask, whose labels are lazy: store {labels} with dask.array.store")

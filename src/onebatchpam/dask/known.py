@@ -1,4 +1,4 @@
-"""The rows that have come to the driver: a sample that stands for all rows, and others that may become medoids."""
+"""The rows at hand, gathered on the driver: a sample that stands for all rows, and rows that may become medoids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onebatchpam.space import Space, Tally
 
 
 class JoinedRows(Rows):
-    """The rows of the sample followed by those of the other rows, without copying the sample."""
+    """The rows of the sample followed by the other rows at hand, without copying the sample."""
 
     def __init__(self, sample: Rows, others: Rows, known: KnownRows) -> None:
         self.n, self.n_features, self.row_size = sample.n + others.n, sample.n_features, sample.row_size
@@ -39,7 +39,7 @@ class JoinedRows(Rows):
 
 
 class KnownRows:
-    """The rows at hand, each once; `space` holds them, and grows when rows are added."""
+    """The rows at hand, each of them once; `space` holds all of them, and is made anew when rows are added."""
 
     def __init__(self, sample: GivenRows, weights: NDArray[np.float64], metric: Metric, n_jobs: int, n: int) -> None:
         self.metric, self.n_sample = metric, len(sample)
@@ -50,11 +50,11 @@ class KnownRows:
         self.space = self._open_space()
 
     def fix(self, fixed: Indices) -> None:
-        """Set the medoids that are fixed, which are rows at hand."""
+        """Set the fixed medoids, given as positions in `space`."""
         self._fixed = self.space.fixed = fixed
 
     def add(self, rows: GivenRows) -> Indices:
-        """Add rows that are not at hand yet; return where all of these rows are in the space."""
+        """Add rows, except those that are at hand already; return the positions of all of them in `space`."""
         new = np.flatnonzero(~np.isin(rows.indices, self._all_indices()))
         if len(new):
             added = rows.take(new)
@@ -65,11 +65,11 @@ class KnownRows:
         return order[np.searchsorted(every, rows.indices, sorter=order)]
 
     def given_rows(self, indices: Indices) -> GivenRows:
-        """Return rows at hand in the form in which they were given, with the weights that they have in the data."""
+        """Return rows at hand in the form in which the user gave them, with their weights in the data."""
         is_in_sample = indices < self.n_sample
         if is_in_sample.all():
             return self._sample.take(indices)
-        assert self._others is not None  # some rows are not in the sample
+        assert self._others is not None  # because some of the indices are not in the sample
         if not is_in_sample.any():
             return self._others.take(indices - self.n_sample)
         parts = [self._sample.take(indices[is_in_sample]), self._others.take(indices[~is_in_sample] - self.n_sample)]
@@ -83,7 +83,7 @@ class KnownRows:
         rows, weights = self._sample_rows, self._weights
         if self._others is not None:
             rows = JoinedRows(rows, self.metric.read(self._others.rows, "X"), self)
-            weights = np.concatenate([weights, np.zeros(len(self._others))])  # only the sample stands for the data
+            weights = np.concatenate([weights, np.zeros(len(self._others))])  # other rows do not stand for the data
         space = Space(
             rows, self.metric, self._n_jobs, weights, n_given=self._n, indices=self._all_indices(), tally=self._tally
         )

@@ -1,4 +1,4 @@
-"""One partition of a data set, and rows that leave it. Nothing here knows Dask."""
+"""One partition of a data set, and rows that are taken from it. Nothing here knows Dask."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onebatchpam.space import Distances, name_in
 
 @dataclass(frozen=True)
 class GivenRows:
-    """Rows in the form in which the user gave them, with their indices among all rows of the data, and weights."""
+    """Rows in the form in which the user gave them, with their weights and their indices among all rows of the data."""
 
     indices: Indices
     rows: Any
@@ -29,7 +29,7 @@ class GivenRows:
         return len(self.indices)
 
     def take(self, places: Any) -> GivenRows:
-        """Return chosen rows, in this order."""
+        """Return the rows at these positions, in this order."""
         return GivenRows(self.indices[places], _safe_indexing(self.rows, places), self.weights[places])
 
 
@@ -43,7 +43,7 @@ def join(parts: list[GivenRows]) -> GivenRows:
 
 
 def stack(pieces: list[Any]) -> Any:
-    """Return rows that were given in pieces in one piece of the same form."""
+    """Join pieces of rows, which all are sparse matrices, frames or arrays."""
     if scipy.sparse.issparse(pieces[0]):
         return scipy.sparse.vstack(pieces, format="csr")
     if hasattr(pieces[0], "iloc"):
@@ -59,8 +59,8 @@ class Partition:
 
     given: Any
     weights: NDArray[np.float64]
-    number: int  # of the partition
-    first: int  # index of its first row among all rows
+    number: int  # position of the partition among all partitions
+    first: int  # index of the first row among all rows
 
     @property
     def n(self) -> int:
@@ -68,43 +68,43 @@ class Partition:
 
     @property
     def indices(self) -> Indices:
-        """The indices of its rows among all rows."""
+        """The indices of the rows among all rows of the data."""
         return np.arange(self.first, self.first + self.n)
 
     def take(self, places: Indices) -> GivenRows:
-        """Return chosen rows."""
+        """Return the rows at these positions in the partition."""
         return GivenRows(self.first + places, _safe_indexing(self.given, places), self.weights[places])
 
     def find(self, indices: Indices) -> Indices:
-        """Return the places of those of these rows that are here."""
+        """Return the positions of the rows with these indices; rows of other partitions are left out."""
         places = indices - self.first
         return places[(places >= 0) & (places < self.n)]
 
     def compare(self, rows: Rows, points: Points, name_column: Callable[[int], str]) -> Distances:
-        """Return the dissimilarities of all rows here to packed points; errors name rows by their indices."""
+        """Return the dissimilarities of all rows of the partition to packed points; errors name rows by index."""
         return Distances(rows, points, name_row=name_in("X", self.indices), name_column=name_column)
 
     def distances_to(self, metric: Metric, points: GivenRows) -> Distances:
-        """Return d(row, point) for all rows here, and points that came from any partition."""
+        """Return d(row, point) for all rows of the partition and for points of any partition."""
         rows = metric.read(self.given, "X")
         packed = metric.pack(metric.read(points.rows, "X"), rows, 1)
         return self.compare(rows, packed, name_in("X", points.indices))
 
     def distances_from(self, metric: Metric, medoids: Any, rows: Rows | None = None) -> Distances:
-        """Return d(medoid, row) with a row for each row here, which are read unless they have been."""
+        """Return d(medoid, row) for all rows of the partition; `rows` are these rows if they were read already."""
         rows = metric.read(self.given, "X") if rows is None else rows
         return self.compare(rows, metric.pack(metric.read(medoids, "medoids"), rows, 1, rows_first=False), name_medoid)
 
 
 def name_medoid(slot: int) -> str:
-    """Return how errors call a medoid."""
+    """Return the name of a medoid in error messages."""
     return f"medoid {slot}"
 
 
 def on_partition(
     task: Callable[..., Any], given: Any, weights: Any, number: int, first: int, *arguments: Any
 ) -> Any | None:
-    """Run a task on a partition; None if the partition is empty. Errors name the partition."""
+    """Run a task on a partition and return its result, None if the partition is empty; errors name the partition."""
     n = int(given.shape[0])
     if n == 0:
         return None
@@ -115,12 +115,12 @@ def on_partition(
 
 
 def check_part_weights(weights: Any, n: int) -> NDArray[np.float64]:
-    """Return the weights of n rows, which may all be zero."""
+    """Return the checked weights of the n rows of a partition; all of them may be zero."""
     if weights is None:
         return np.ones(n)
     array = np.asarray(weights, dtype=np.float64)
     if array.shape != (n,):
-        raise ValueError(f"sample_weight has shape {array.shape} here: expected {(n,)}, the partitions of X")
+        raise ValueError(f"sample_weight has shape {array.shape} here: expected {(n,)}, like the partitions of X")
     bad = np.flatnonzero(~np.isfinite(array) | (array < 0))
     if len(bad):
         raise ValueError(f"sample_weight[{bad[0]}]={array[bad[0]]} here: expected finite weights that are not negative")

@@ -1,8 +1,8 @@
-"""The population of rows that are in partitions: what OneBatchPAM asks of it is done where the rows are.
+"""The population of OneBatchPAM whose rows are in Dask partitions.
 
-Some rows come to the driver: a sample that stands for all of them, the batch points, the medoids and the candidates.
-They form `space`, the rows at hand, and the indices of rows are those of this space. Whatever needs all rows is a task
-on every partition, which returns a summary or the few best rows.
+Some rows are gathered on the driver: a sample that stands for all rows, the batch points, the medoids and candidates
+for medoids. They are called the rows at hand and form `space`; row indices are positions in this space. Work that needs
+all rows runs as a task on every partition, which returns a summary or the few best rows.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from onebatchpam.search import (
 )
 from onebatchpam.space import Space
 
-# The driver holds this many dissimilarities of its sample to the batch (256 MB). Data sets with fewer rows than such a
-# sample has are fitted on the driver.
+# The sample on the driver has as many rows as have this many dissimilarities to the batch (256 MB). A data set that is
+# not larger than the sample is fitted on the driver.
 DRIVER_ENTRIES = 2**26
-GATHERED_PER_BATCH_POINT = 4  # rows of the sample, at least
+GATHERED_PER_BATCH_POINT = 4  # the sample has at least this many rows for each batch point
 
 
 def rows_to_gather(m: int, row_size: int) -> int:
-    """Return how many rows of this size come to the driver, to be compared with m batch points."""
+    """Return the number of rows to gather on the driver, given m batch points and the number of features in a row."""
     return max(DRIVER_ENTRIES // max(m, row_size), GATHERED_PER_BATCH_POINT * m)
 
 
 class PartitionedData:
-    """A data set in partitions with its fitted metric. Counts the dissimilarities that the partitions compute."""
+    """A data set in partitions, with its fitted metric and a count of the dissimilarities computed in partitions."""
 
     def __init__(self, partitions: Partitions, metric: MetricLike, metric_params: Any, run: Run) -> None:
         self.partitions, self.run, self.n, self.n_distances = partitions, run, partitions.n, 0
@@ -59,31 +59,32 @@ class PartitionedData:
         self.n_present = sum(part.n_present for part in descriptions)
         self.total_weight = sum(part.weight for part in descriptions)
         if self.n_present == 0:
-            raise ValueError(f"X has {self.n} rows (samples), none of which has a weight: a minimum of 1 is required")
-        self.head = descriptions[0].head  # the first row, as it was given
+            raise ValueError(f"X has {self.n} rows, none of which has a weight: expected at least one positive weight")
+        self.head = descriptions[0].head  # the first row, in the form in which the user gave it
         resolved = resolve_metric(metric, metric_params, sparse=issparse(self.head))
         self.metric: Metric = resolved.fit_parts([part.summary for part in descriptions])
 
     def on_all(self, stage: str, name: str, task: Any, *shared: Any, each: list[Any] | None = None) -> list[Any]:
-        """Run a task on all partitions, as a stage of this name; return the results of those that are not empty."""
+        """Run a task on all partitions, timed as a stage; return the results of partitions that are not empty."""
         with self.run.stages.stage(stage, total=self.n) as bar:
             results = self.partitions.run(name, task, *shared, each=each)
             bar.update(self.n)
         return results
 
     def gather_all(self) -> GivenRows:
-        """Return all rows."""
+        """Return all rows, gathered on the driver."""
         return join(self.on_all("gathering rows", "gather", tasks.take_all))
 
     def take(self, indices: Indices) -> GivenRows:
-        """Return the rows of these indices, in this order."""
+        """Return the rows with these indices, in this order."""
         taken = join(self.partitions.run_on(indices, "take", tasks.take_some, indices))
         return taken.take(np.argsort(taken.indices)[np.argsort(np.argsort(indices))])
 
     def draw(self, size: int, scan: PartitionedScan | None = None) -> tuple[GivenRows, NDArray[np.float64]]:
-        """Draw rows without replacement by weight, times distance to the batch if there is a scan of it.
+        """Draw rows without replacement, and return them with the weights by which they stand for all rows.
 
-        Fewer rows are drawn if fewer have odds. Also return the weights by which they stand for all rows.
+        The odds of a row are its weight, times its distance to the batch if a scan is given. Fewer rows than `size` are
+        drawn if fewer have positive odds. A row is drawn when its exponential clock rings; see `_draws`.
         """
         if scan is None:
             total, n_possible, exclude, scans = self.total_weight, self.n_present, np.empty(0, np.int64), None
@@ -93,7 +94,8 @@ class PartitionedData:
         seed, until = self.run.rng.randint(2**31), np.inf
         share = (size + 5 * np.sqrt(size) + 5) / n_possible
         if share < 1:
-            until = -np.log1p(-share) * n_possible / total  # when this share has rung, if all rates are the same
+            # The time by which this share of the clocks has rung, if all of them have the same rate.
+            until = -np.log1p(-share) * n_possible / total
         while True:
             drawn = self.on_all("draws", "draw", tasks.draw, exclude, seed, until, each=each)
             rows = join([part.rows for part in drawn])
@@ -109,7 +111,7 @@ class PartitionedData:
         return rows.take(first), scale_to_mean(estimates, self.total_weight / self.n_present)
 
     def draw_coreset(self, m: int) -> tuple[GivenRows, NDArray[np.float64]]:
-        """Draw a lightweight coreset, with its weights; see `batch.draw_coreset`."""
+        """Draw a lightweight coreset of m rows and return it with its weights; see `batch.draw_coreset`."""
         stage, weights, far = "distances to the mean", *np.zeros((2, len(self.partitions.parts)))
         means = self.on_all(stage, "mean", tasks.mean_of, self.metric)
         for number, weight, _ in means:
@@ -127,19 +129,19 @@ class PartitionedData:
         return join([rows for rows, _ in drawn]), scale_to_mean(estimates, self.total_weight / self.n_present)
 
     def best(self, name: str, task: Any, *shared: Any, count: int) -> RankedRows | None:
-        """Return the best candidates of all partitions, merged on the way, a few partitions at a time."""
+        """Return the best candidates of all partitions, which workers merge a few partitions at a time."""
         parts = self.partitions.tasks(name, task, *shared)
         return compute([merged(name, parts, tasks.merge_best, count)])[0]
 
     def assess(self, medoid_sets: list[Any]) -> list[Assessment]:
-        """Return how well each of these sets of medoids does on all rows."""
+        """Return the assessment of each set of medoids over all rows."""
         results = self.on_all("assignment", "assign", tasks.assess, self.metric, medoid_sets)
         self.n_distances += self.n * sum(medoids.shape[0] for medoids in medoid_sets)
         return [tasks.sum_up(list(parts)) for parts in zip(*results, strict=True)]
 
 
 class PartitionedScan:
-    """All rows compared with the batch points so far; what is known of each row stays in its partition."""
+    """All rows compared with the batch points so far; the nearest batch point of a row is kept in its partition."""
 
     def __init__(self, population: Partitioned) -> None:
         self._population, self._data = population, population.data
@@ -149,7 +151,7 @@ class PartitionedScan:
 
     @property
     def largest(self) -> float:
-        """The largest dissimilarity seen."""
+        """The largest dissimilarity of a row to a batch point."""
         return max(part.largest for part in self._summaries)
 
     @property
@@ -159,7 +161,7 @@ class PartitionedScan:
 
     @property
     def n_apart(self) -> int:
-        """The number of rows that are at some distance from the batch."""
+        """The number of rows with a positive weight and a positive distance to the batch."""
         return sum(part.n_apart for part in self._summaries)
 
     def add(self, points: Indices) -> None:
@@ -174,13 +176,13 @@ class PartitionedScan:
             bar.update(data.n)
 
     def draw_far(self, size: int) -> Indices:
-        """Draw rows with odds of weight times distance to the batch; none if all others are duplicates of it."""
+        """Draw rows with odds of weight times distance to the batch; none if all rows are duplicates of the batch."""
         if self.n_apart == 0:
             return np.empty(0, np.int64)
         return self._population.known.add(self._data.draw(size, self)[0])
 
     def weights_of_nearest(self) -> NDArray[np.float64]:
-        """Return for each batch point the weight of the rows to which it is nearest."""
+        """Return, for each batch point, the total weight of the rows to which it is nearest."""
         return np.sum([part.weights_of_nearest for part in self._summaries], axis=0)
 
     def block(self) -> PartitionedBlock:
@@ -189,7 +191,7 @@ class PartitionedScan:
 
 
 class PartitionedBlock(WholeBlock):
-    """The block of the sample x batch points; the rows of other rows at hand are computed when they are asked for."""
+    """The block of sample x batch points. For other rows at hand, entries are computed when they are needed."""
 
     storage = "recomputed"
 
@@ -216,22 +218,22 @@ class PartitionedBlock(WholeBlock):
         super().replace(rows[in_sample], columns[in_sample], values[in_sample])
 
     def batch(self, weights: NDArray[np.float64]) -> BatchPoints:
-        """Return the batch as it travels to the partitions."""
+        """Return the batch in the form that is sent to the partitions."""
         points = self._population.known.given_rows(self.points)
         return BatchPoints(self._population.data.metric, points, weights, self._debiased, self._own_distances)
 
 
 @dataclass
 class Partitioned:
-    """All rows of a data set in partitions."""
+    """The population: all rows with a positive weight of a data set in partitions."""
 
     data: PartitionedData
     known: KnownRows
 
     def __post_init__(self) -> None:
         self.n, self.total_weight = self.data.n_present, self.data.total_weight
-        self._assessments: dict[bytes, Assessment] = {}  # by the medoids
-        self._left_over = np.empty(0, np.int64)  # the best rows of the last pass that the search did not choose
+        self._assessments: dict[bytes, Assessment] = {}  # the keys are the bytes of `medoids`
+        self._left_over = np.empty(0, np.int64)  # candidates of the last pass, for refinement to try
 
     @property
     def space(self) -> Space:
@@ -249,20 +251,20 @@ class Partitioned:
         return Batch(self.known.add(rows), weights)
 
     def weights_of(self, indices: Indices) -> NDArray[np.float64]:
-        """Return the weights of rows at hand."""
+        """Return the weights, in the data, of the rows at hand with these indices."""
         return self.known.given_rows(indices).weights
 
     def scan(self, m: int) -> PartitionedScan:
-        """Return what compares all rows with m batch points, as they are drawn."""
+        """Return a scan, which compares all rows with the m batch points as they are drawn."""
         return PartitionedScan(self)
 
     def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult:
-        """Search the medoids in the sample, then in passes over all partitions.
+        """Search for medoids in the sample first, then in passes over all partitions.
 
-        In each pass all rows are weighed against the same medoids, where they are; the best of them come to the driver,
-        where the swap search tries them one after the other.
+        In a pass, the workers estimate the gain of swapping each row with one of the current medoids, and send the best
+        rows to the driver, where the swap search tries them one after the other.
         """
-        assert isinstance(block, PartitionedBlock)  # the block of this population's scan
+        assert isinstance(block, PartitionedBlock)  # because the scan of this population made it
         run = self.data.run
         search = run_swaps(block, start, weights, options, run)
         batch, medoids, loss = block.batch(weights), search.medoids, search.loss
@@ -283,14 +285,14 @@ class Partitioned:
         return SwapResult(medoids, loss, n_iter, n_swaps, converged)
 
     def _best_swaps(self, batch: BatchPoints, medoids: Indices, n_fixed: int) -> Indices:
-        """Return for each medoid the rows that, by the batch, had best take its place; the largest gain first."""
+        """Return the few rows that would best replace each medoid, as estimated on the batch; largest gain first."""
         shared = (batch, self.known.given_rows(medoids), n_fixed, CANDIDATES_BY_BATCH)
         ranked = self.data.best("swaps", tasks.best_swaps, *shared, count=CANDIDATES_BY_BATCH)
         self.data.n_distances += self.data.n * len(batch.points)
         return np.empty(0, np.int64) if ranked is None else self.known.add(by_score(ranked).rows)
 
     def draw_points(self, size: int) -> Batch:
-        """Draw rows of the sample, which stand for all rows."""
+        """Draw rows of the sample as points that confirm swaps; only the sample has weights that stand for all rows."""
         standing_for_others = np.flatnonzero(self.space.weights)
         weights = self.space.weights[standing_for_others]
         drawn = sample_by_weight(weights, min(size, len(weights)), self.data.run.rng)
@@ -301,7 +303,8 @@ class Partitioned:
     ) -> Indices:
         """Return, for each judged cluster, the untried members with the smallest mean loss over the judges.
 
-        The first time, the candidates that the search has left over are returned as well.
+        The first call after a search also returns the candidates of the last pass, unless they were tried. `labels` is
+        not used, because the partitions compute the labels of their rows.
         """
         travelling = {slot: self._send(each) for slot, each in judges.items()}
         medoid_rows = self.known.given_rows(medoids).rows
@@ -314,16 +317,17 @@ class Partitioned:
         return np.union1d(members, left_over)
 
     def _send(self, judges: Judges) -> JudgeRows:
+        """Return judges in the form that is sent to the partitions."""
         points = self.known.given_rows(judges.points.indices)
         weighted = GivenRows(points.indices, points.rows, judges.points.weights)
         return JudgeRows(weighted, judges.second_distances)
 
     def objectives(self, medoid_sets: list[Indices]) -> list[float]:
-        """Return the objective over all rows of each set of medoids."""
+        """Return the objective over all rows for each set of medoids."""
         return [assessment.inertia for assessment in self.assess(medoid_sets)]
 
     def assess(self, medoid_sets: list[Indices]) -> list[Assessment]:
-        """Return how well each set of medoids does on all rows; a set that was assessed before is not again."""
+        """Return the assessment of each set of medoids over all rows; earlier assessments are reused."""
         new = [medoids for medoids in medoid_sets if medoids.tobytes() not in self._assessments]
         if new:
             assessments = self.data.assess([self.known.given_rows(medoids).rows for medoids in new])
@@ -344,5 +348,5 @@ class Partitioned:
 
 
 def by_score(ranked: RankedRows) -> RankedRows:
-    """Return candidates with the best score first, of equal ones the first row."""
+    """Return candidates in the order of their scores, the best first; equal scores in the order of the rows."""
     return ranked.take(np.lexsort((ranked.rows.indices, ranked.scores)))

@@ -1,7 +1,7 @@
-"""The partitions of a Dask collection, and how a task is run on all of them, with whatever scheduler there is.
+"""The partitions of a Dask collection, and how a task runs on all of them, with any scheduler of Dask.
 
-What all partitions are told is a task of its own, so that it travels once to each worker, and can be told again to
-others if a worker is lost.
+An argument that all partitions share becomes a Dask task of its own. So it is sent to each worker once, and can be
+sent again to others if a worker is lost.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from onebatchpam.dask.partition import on_partition
 
-MERGED_AT_ONCE = 16
+MERGED_AT_ONCE = 16  # number of results that one task merges
 
 
 class Partitions:
-    """A Dask collection of rows, with a weight for each row or None."""
+    """The partitions of a Dask collection of rows, with their sizes and the weights of their rows."""
 
     def __init__(self, X: Any, sample_weight: Any = None) -> None:
         self.parts = parts_of(X)
@@ -41,7 +41,7 @@ class Partitions:
         return int(self.sizes.sum())
 
     def tasks(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Delayed]:
-        """Return a task for every partition, which is given what is its own of `each` and then what all are told."""
+        """Return a Dask task for every partition; it gets the item of `each` for this partition, then `told`."""
         shared = [tell(argument) for argument in told]
         return [
             named(
@@ -59,17 +59,17 @@ class Partitions:
         ]
 
     def run(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Any]:
-        """Return the results of all partitions that are not empty, in their order."""
+        """Run a task on every partition; return the results of partitions that are not empty, in their order."""
         return [found for found in compute(self.tasks(name, task, *told, each=each)) if found is not None]
 
     def keep(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any]) -> list[Delayed]:
-        """Begin a task on every partition; the results stay where they are computed until nobody knows of them."""
+        """Start a task on every partition; the results stay on the workers as long as something refers to them."""
         with plain_errors():
             self._kept = list(dask.persist(*self.tasks(name, task, *told, each=each)))
         return self._kept
 
     def stop(self) -> None:
-        """Let go of what was begun, though an error or a debugger may still know of it."""
+        """Cancel the tasks of the last `keep`, which an error or a debugger might still refer to and so keep alive."""
         distributed = sys.modules.get("distributed")
         if distributed is not None:
             futures = [each for each in distributed.futures_of(self._kept) if not each.cancelled()]
@@ -77,14 +77,14 @@ class Partitions:
                 futures[0].client.cancel(futures)
 
     def run_on(self, numbers: NDArray[np.int64], name: str, task: Callable[..., Any], *told: Any) -> list[Any]:
-        """Return the results of the partitions that hold the rows with these numbers."""
+        """Run a task on the partitions that hold the rows with these indices, and return the results."""
         tasks = self.tasks(name, task, *told)
         holders = np.unique(np.searchsorted(self.firsts + self.sizes, numbers, side="right"))
         return compute([tasks[holder] for holder in holders])
 
 
 def parts_of(X: Any) -> list[Delayed]:
-    """Return the partitions of a Dask array or frame; one dimension holds strings or other objects."""
+    """Return the partitions of a Dask array or frame; an array of one dimension must hold strings or other objects."""
     if isinstance(X, dask.array.Array):
         if X.ndim == 1 and X.dtype.kind in "OUT":
             return list(X.to_delayed())
@@ -97,7 +97,7 @@ def parts_of(X: Any) -> list[Delayed]:
 
 
 def known_sizes(X: Any) -> NDArray[np.int64] | None:
-    """Return the number of rows of each partition, if the collection knows it."""
+    """Return the number of rows of each partition, or None if the collection does not know it."""
     chunks = getattr(X, "chunks", None)
     if chunks is None or np.isnan(chunks[0]).any():
         return None
@@ -105,7 +105,7 @@ def known_sizes(X: Any) -> NDArray[np.int64] | None:
 
 
 def example_of(X: Any) -> Any:
-    """Return a row of the same columns and types as those of a Dask array or frame."""
+    """Return a few made-up rows with the columns and types of a Dask array or frame, without computing anything."""
     if isinstance(X, dask.array.Array):
         return np.ones((1, *X.shape[1:]), X.dtype)
     return X._meta_nonempty
@@ -120,7 +120,7 @@ def lazy_array(
     dtype: Any,
     *told: Any,
 ) -> Any:
-    """Return a Dask array of what a function makes of each partition."""
+    """Return a Dask array that concatenates the results of a function on each partition, computed on demand."""
     shared = [tell(argument) for argument in told]
     return dask.array.concatenate(
         [
@@ -136,7 +136,7 @@ def lazy_array(
 
 
 def measured_sizes(parts: list[Delayed]) -> NDArray[np.int64]:
-    """Return the number of rows of each partition by looking at it."""
+    """Return the number of rows of each partition, for which all partitions are computed."""
     return np.array(compute([named("size", number, n_rows, part) for number, part in enumerate(parts)]), dtype=np.int64)
 
 
@@ -145,13 +145,13 @@ def n_rows(part: Any) -> int:
 
 
 def weights_of(sample_weight: Any, sizes: NDArray[np.int64], firsts: NDArray[np.int64]) -> list[Any]:
-    """Return the weights of the rows of each partition: parts of a Dask collection, slices of an array, or None."""
+    """Return the weights of each partition: a part of a Dask collection, a slice of an array, or None."""
     if sample_weight is None:
         return [None] * len(sizes)
     if dask.is_dask_collection(sample_weight):
         parts = list(np.ravel(sample_weight.to_delayed()))
         if len(parts) != len(sizes):
-            raise ValueError(f"sample_weight has {len(parts)} partitions: expected those of X, which are {len(sizes)}")
+            raise ValueError(f"sample_weight has {len(parts)} partitions: expected {len(sizes)}, like X")
         return parts
     n = int(sizes.sum())
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -163,7 +163,7 @@ def weights_of(sample_weight: Any, sizes: NDArray[np.int64], firsts: NDArray[np.
 
 
 def tell(argument: Any) -> Delayed:
-    """Return something that many tasks are given as a task, which is run again if its result is lost."""
+    """Return a task whose result is this argument of many tasks; Dask runs it again if a worker is lost."""
     return named("state", 0, partial(same, argument))
 
 
@@ -172,13 +172,13 @@ def same(argument: Any) -> Any:
 
 
 def named(name: str, number: int, function: Callable[..., Any], *arguments: Any) -> Delayed:
-    """Return a task that Dask's dashboard shows under this name."""
+    """Return a Dask task that calls a function and is shown under this name in the dashboard."""
     task = delayed(function, name=f"onebatchpam-{name}", traverse=False)
     return task(*arguments, dask_key_name=f"onebatchpam-{name}-{uuid.uuid4().hex}-{number}")
 
 
 def merged(name: str, tasks: list[Delayed], merge: Callable[..., Any], *arguments: Any) -> Delayed:
-    """Return the result of merging all results, a few at a time, so that no worker has to hold all of them."""
+    """Return a task that merges the results of all tasks, a few at a time, so that no worker holds all of them."""
     while len(tasks) > 1:
         groups = [tasks[start : start + MERGED_AT_ONCE] for start in range(0, len(tasks), MERGED_AT_ONCE)]
         tasks = [named(f"merge-{name}", number, merge, group, *arguments) for number, group in enumerate(groups)]
@@ -186,14 +186,14 @@ def merged(name: str, tasks: list[Delayed], merge: Callable[..., Any], *argument
 
 
 def compute(tasks: list[Delayed]) -> list[Any]:
-    """Return the results of tasks."""
+    """Run Dask tasks and return their results."""
     with plain_errors():
         return list(dask.compute(*tasks))
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Say what it means for a fit if the cluster fails; errors of the tasks themselves pass through."""
+    """Replace errors of the cluster by an error that explains why the fit stopped; errors of tasks pass through."""
     try:
         yield
     except cluster_failures() as error:
@@ -204,7 +204,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def cluster_failures() -> tuple[type[BaseException], ...]:
-    """Return what Dask raises if workers, the scheduler or futures are lost."""
+    """Return the exceptions that Dask raises if workers, the scheduler or futures are lost."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return (CancelledError,)

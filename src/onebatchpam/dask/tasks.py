@@ -1,6 +1,6 @@
-"""The tasks: what is done with one partition, wherever it is. Its rows stay, a summary or a few rows go out.
+"""The tasks: functions that run where a partition is, and return a summary of its rows or a few of them.
 
-A task is a function of a `Partition` and of arguments that all partitions share. Nothing here knows Dask.
+Their first argument is a `Partition`; most others are the same for all partitions. Nothing here knows Dask.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from onebatchpam.space import Distances, name_in
 
 @dataclass(frozen=True)
 class Description:
-    """What is to be known of a partition before anything else."""
+    """What the driver must know of a partition before the fit begins."""
 
-    n_present: int  # rows that have a weight
-    weight: float
-    head: Any  # the first row
-    summary: Any  # what the metric takes from the data
+    n_present: int  # number of rows with a positive weight
+    weight: float  # total weight of the rows
+    head: Any  # the first row, in the form in which the user gave it
+    summary: Any  # summary of the rows, from which the metric is fitted
 
 
 def describe(partition: Partition, metric: MetricLike, params: Any) -> Description:
-    """Check the rows of a partition."""
+    """Check the rows of a partition and describe them."""
     resolved = resolve_metric(metric, params, sparse=scipy.sparse.issparse(partition.given))
     summary = resolved.summarise(resolved.check(partition.given, "X"), partition.weights)
     head = _safe_indexing(partition.given, np.arange(1))
@@ -44,18 +44,18 @@ def describe(partition: Partition, metric: MetricLike, params: Any) -> Descripti
 
 
 def take_all(partition: Partition) -> GivenRows:
-    """Return all rows."""
+    """Return all rows of the partition."""
     return partition.take(np.arange(partition.n))
 
 
 def take_some(partition: Partition, indices: Indices) -> GivenRows:
-    """Return those of these rows that are here."""
+    """Return the rows with these indices; rows of other partitions are left out."""
     return partition.take(partition.find(indices))
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Rows whose clocks rang, when they rang, and the rates of the clocks."""
+    """Rows whose exponential clocks rang, the times at which they rang, and the rates of the clocks; see `_draws`."""
 
     rows: GivenRows
     clocks: NDArray[np.float64]
@@ -63,9 +63,10 @@ class Drawn:
 
 
 def draw(partition: Partition, scan: BlockScan | None, exclude: Indices, seed: int, until: float) -> Drawn:
-    """Return the rows whose clocks ring before a time.
+    """Return the rows whose clocks ring before the time `until`.
 
-    The rate of a clock is the weight of the row, times its distance to the batch if that has been scanned.
+    The rate of a clock is the weight of the row, times the distance of the row to the batch if a scan is given.
+    Excluded rows have the rate 0, so that their clocks never ring.
     """
     rates = partition.weights.copy() if scan is None else partition.weights * scan.distances
     rates[partition.find(exclude)] = 0
@@ -77,7 +78,7 @@ def draw(partition: Partition, scan: BlockScan | None, exclude: Indices, seed: i
 def scan(
     partition: Partition, before: BlockScan | None, metric: Metric, points: GivenRows, first_column: int
 ) -> BlockScan:
-    """Compare all rows with new batch points, after a scan of the batch points before."""
+    """Compare all rows with new batch points; `before` is the scan of the earlier batch points, if there are any."""
     result = BlockScan(partition.n, 1) if before is None else copy.deepcopy(before)
     distances = partition.distances_to(metric, points)
     buffer = TileBuffer(distances.n_columns)
@@ -88,16 +89,16 @@ def scan(
 
 @dataclass(frozen=True)
 class ScanSummary:
-    """What a scan says of a partition as a whole."""
+    """The results of a scan, summed over the rows of a partition."""
 
-    largest: float
-    weights_of_nearest: NDArray[np.float64]  # for each batch point, of the rows to which it is nearest
-    rate: float  # the sum of weight times distance to the batch
-    n_apart: int  # rows that are at some distance from the batch
+    largest: float  # largest dissimilarity of a row to a batch point
+    weights_of_nearest: NDArray[np.float64]  # per batch point, weight of the rows to which it is nearest
+    rate: float  # sum over the rows of weight times distance to the batch
+    n_apart: int  # number of rows with a positive weight and a positive distance to the batch
 
 
 def summarise_scan(partition: Partition, scan: BlockScan, points: Indices) -> ScanSummary:
-    """Sum up a scan, given the indices of the batch points among all rows."""
+    """Sum up a scan; `points` are the indices of the batch points among all rows."""
     rates = partition.weights * scan.distances
     rates[partition.find(points)] = 0
     nearest = np.bincount(scan.nearest, partition.weights, minlength=len(points)).astype(np.float64)
@@ -105,7 +106,7 @@ def summarise_scan(partition: Partition, scan: BlockScan, points: Indices) -> Sc
 
 
 def mean_of(partition: Partition, metric: Metric) -> tuple[int, float, Any] | None:
-    """Return the number of the partition, the weight of its rows and their mean; None if they have no weight."""
+    """Return the number of the partition, the total weight of its rows and their mean; None if the weight is zero."""
     weight = float(partition.weights.sum())
     if weight == 0:
         return None
@@ -114,16 +115,17 @@ def mean_of(partition: Partition, metric: Metric) -> tuple[int, float, Any] | No
 
 
 def far_from_mean(partition: Partition, metric: Metric, mean: Any) -> tuple[int, float]:
-    """Return the number of the partition, and the sum of weight times distance to the mean."""
+    """Return the number of the partition, and the sum over its rows of weight times distance to the mean."""
     return partition.number, float(np.sum(partition.weights * _distances_to_mean(partition, metric, mean)))
 
 
 def draw_coreset(
     partition: Partition, metric: Metric, mean: Any, total: float, far: float, seed: int, counts: Indices
 ) -> tuple[GivenRows, NDArray[np.float64]] | None:
-    """Draw as many rows as `counts` says by the odds of a coreset, with replacement; also return their weights.
+    """Draw rows with replacement by the odds of a lightweight coreset; return them with their weights.
 
-    A row drawn twice comes once, with twice the weight.
+    `counts` holds the number of rows to draw from each partition. `total` and `far` are sums over all partitions: of
+    the weights, and of weight times distance to the mean. A row drawn twice is returned once, with twice the weight.
     """
     count = counts[partition.number]
     if count == 0:
@@ -143,16 +145,16 @@ def _distances_to_mean(partition: Partition, metric: Metric, mean: Any) -> NDArr
 
 @dataclass(frozen=True)
 class BatchPoints:
-    """The batch: all that it takes to compute rows of the block, wherever they are."""
+    """The batch, with everything that a worker needs to compute rows of the block."""
 
     metric: Metric
     points: GivenRows
     weights: NDArray[np.float64]
-    debiased: Indices  # positions of the batch points whose distance from themselves is replaced
-    own_distances: NDArray[np.float32]  # by these distances
+    debiased: Indices  # positions of the batch points whose distance to themselves is replaced
+    own_distances: NDArray[np.float32]  # the distances that replace them, one for each debiased batch point
 
     def tiles(self, distances: Distances, indices: Indices) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """Return the rows of the block for rows of these indices, given their dissimilarities to the batch points."""
+        """Yield the block of rows x batch points in tiles; `indices` are the indices of the rows in the data."""
         buffer = TileBuffer(distances.n_columns)
         for rows in distances.tiles():
             tile = buffer.for_rows(rows)
@@ -161,7 +163,7 @@ class BatchPoints:
             yield rows, tile
 
     def block(self, rows: GivenRows) -> NDArray[np.float32]:
-        """Return the rows of the block for a few rows that came from any partition."""
+        """Return the block of a few rows, which may come from any partition, x batch points."""
         read = self.metric.read(rows.rows, "X")
         points = self.metric.pack(self.metric.read(self.points.rows, "X"), read, 1)
         name_row, name_column = name_in("X", rows.indices), name_in("X", self.points.indices)
@@ -170,7 +172,7 @@ class BatchPoints:
         return entries
 
     def debias(self, tile: NDArray[np.float32], indices: Indices) -> None:
-        """Replace the distances of batch points from themselves in a tile of the rows of these indices."""
+        """Replace distances of batch points to themselves in a tile; `indices` are the row indices in the data."""
         own = self.points.indices[self.debiased]
         _, rows, places = np.intersect1d(indices, own, assume_unique=True, return_indices=True)
         tile[rows, self.debiased[places]] = self.own_distances[places]
@@ -185,12 +187,12 @@ class RankedRows:
     scores: NDArray[np.float64]
 
     def take(self, places: Indices) -> RankedRows:
-        """Return chosen candidates, in this order."""
+        """Return the candidates at these positions, in this order."""
         return RankedRows(self.rows.take(places), self.slots[places], self.scores[places])
 
 
 def best_swaps(partition: Partition, batch: BatchPoints, medoids: GivenRows, n_fixed: int, count: int) -> RankedRows:
-    """Return for each medoid the few rows that, by the batch, had best take its place."""
+    """Return, for each medoid, the few rows that would best replace it, as estimated on the batch."""
     k = len(medoids)
     search = _core.SwapSearch(k, np.arange(k), batch.block(medoids), batch.weights, 0.0, n_fixed)
     gains, slots = np.empty(partition.n), np.empty(partition.n, np.int32)
@@ -205,7 +207,7 @@ def best_swaps(partition: Partition, batch: BatchPoints, medoids: GivenRows, n_f
 
 
 def merge_best(parts: list[RankedRows | None], count: int) -> RankedRows | None:
-    """Return for each medoid the best candidates of several partitions, in their order; None if there are none."""
+    """Return, for each medoid, the best candidates of several partitions; None if all partitions are empty."""
     known = [part for part in parts if part is not None]
     if not known:
         return None
@@ -219,10 +221,10 @@ def merge_best(parts: list[RankedRows | None], count: int) -> RankedRows | None:
 
 @dataclass(frozen=True)
 class JudgeRows:
-    """The judges of one cluster, as they travel to the partitions."""
+    """The judges of one cluster, in the form that is sent to the partitions; see `search.candidates.Judges`."""
 
-    points: GivenRows  # with the weights that their sampling calls for
-    second_distances: NDArray[np.float32]
+    points: GivenRows  # their weights make them a sample of the cluster
+    second_distances: NDArray[np.float32]  # distance of each judge to its second nearest medoid
 
 
 def best_members(
@@ -251,16 +253,16 @@ def best_members(
 
 @dataclass(frozen=True)
 class Assessment:
-    """How well a set of medoids does on a partition."""
+    """How well a set of medoids represents the rows of a partition, or all rows."""
 
     inertia: float
-    sizes: NDArray[np.int64]  # of the clusters
-    farthest: GivenRows  # the row farthest from all medoids
-    distance: float  # of this row
+    sizes: NDArray[np.int64]  # number of rows in each cluster
+    farthest: GivenRows  # the row farthest from its nearest medoid
+    distance: float  # distance of that row to its nearest medoid
 
 
 def assess(partition: Partition, metric: Metric, medoid_sets: list[Any]) -> list[Assessment]:
-    """Assign all rows to each of some sets of medoids."""
+    """Return the assessment of each set of medoids on the partition."""
     assessments = []
     for medoids in medoid_sets:
         assignment = find_nearest(partition.distances_from(metric, medoids), partition.weights)
@@ -273,14 +275,14 @@ def assess(partition: Partition, metric: Metric, medoid_sets: list[Any]) -> list
 
 
 def sum_up(parts: list[Assessment]) -> Assessment:
-    """Return how well a set of medoids does on all partitions together."""
+    """Return the assessment of a set of medoids on all partitions together."""
     farthest = max(parts, key=lambda part: part.distance)
     sizes = np.sum([part.sizes for part in parts], axis=0)
     return Assessment(sum(part.inertia for part in parts), sizes, farthest.farthest, farthest.distance)
 
 
 def label_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[np.int32]:
-    """Return the nearest of these medoids for each row."""
+    """Return the label of each row: the position of its nearest medoid."""
     n = given.shape[0]
     if n == 0:
         return np.empty(0, np.int32)
@@ -288,14 +290,14 @@ def label_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[np.int32]:
 
 
 def transform_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[Any]:
-    """Return the dissimilarities of each row to these medoids."""
+    """Return the dissimilarities of each row to the medoids."""
     if given.shape[0] == 0:
         return np.empty((0, medoids.shape[0]), np.float32)
     return _distances_of_part(given, metric, medoids).compute()
 
 
 def _distances_of_part(given: Any, metric: Metric, medoids: Any) -> Distances:
-    """Return d(medoid, row) for rows that do not know their place among all rows."""
+    """Return d(medoid, row) for a part of new data; errors count its rows from the beginning of the part."""
     rows = metric.read(given, "X")
     points = metric.pack(metric.read(medoids, "medoids"), rows, 1, rows_first=False)
     return Distances(rows, points, name_row=lambda i: f"row {i} of the partition", name_column=name_medoid)

@@ -1,15 +1,21 @@
-"""Data: what X may be. Arrays, tables with mixed columns, sparse matrices, lists of objects, and files.
+"""Data: the kinds of X that a user may pass, and how each of them becomes rows.
 
-Each file checks one kind of X and makes it rows that can be had by slice and by index. `sources` reads files, `stored`
-caches what was read; `tables` knows the columns of pandas and polars frames; `duplicates` collapses equal rows.
+    rows     the interface `Rows`; arrays and sparse matrices in memory
+    arrays   checks of arrays of numbers, and of precomputed matrices
+    objects  lists of strings or other objects
+    tables   pandas, polars and Arrow tables with columns of several kinds
+    sources  files and arrays on disk, read in windows of rows
+    stored   the rows of a source, with a cache of windows
 
-In: X as a user passes it. Out: rows, or an error that names the value at fault.
+`duplicates` collapses equal rows of any kind.
+
+In: X as a user passes it. Out: `Rows`, which metrics read by slice and by index, or an error that names the bad value.
 """
 
-from onebatchpam.data.arrays import check_matrix, check_rows
+from onebatchpam.data.arrays import check_matrix, check_rows, check_sparse
 from onebatchpam.data.duplicates import DistinctRows, collapse_duplicates
-from onebatchpam.data.objects import are_objects, are_strings, check_objects
-from onebatchpam.data.rows import ArrayRows, ChosenRows, Rows, SparseRows
-from onebatchpam.data.sources import is_path, load_sparse, read_strings
+from onebatchpam.data.objects import are_objects, are_strings, as_objects, check_objects
+from onebatchpam.data.rows import ArrayRows, MatrixRows, Rows, SparseRows
+from onebatchpam.data.sources import holds_strings, is_path, load_sparse, read_strings
 from onebatchpam.data.stored import is_stored
 from onebatchpam.data.tables import TableColumn, TableRows, check_table, column_names, columns_of, take_rows

@@ -1,4 +1,4 @@
-"""Rows that come more than once, collapsed to one each, whose weight says how often it came."""
+"""Duplicate rows, collapsed to one row each, with the number of copies as its weight."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ class DistinctRows(NamedTuple):
     Attributes
     ----------
     rows : array, frame, sparse matrix or list
-        The first of each set of equal rows, in the order of X and of its type.
+        The first row of each set of equal rows, in the order of X and of the same type; but a list if X is a tuple, and
+        a CSR matrix if X is sparse.
     weights : ndarray of shape (n_distinct,)
-        How often each comes, or the sum of the weights of all that are equal: the `sample_weight` of a fit.
+        For each of `rows`, the number of rows of X that are equal to it, or the sum of their weights. Pass them as the
+        `sample_weight` of a fit.
     inverse : ndarray of shape (n,)
-        For each row of X the one of `rows` that it equals, so that ``model.labels_[inverse]`` are labels for X.
+        For each row of X, the index in `rows` of the row that is equal to it. So ``model.labels_[inverse]`` are the
+        labels of all rows of X.
     """
 
     rows: Any
@@ -36,22 +39,23 @@ class DistinctRows(NamedTuple):
 
 
 def collapse_duplicates(X: Any, sample_weight: ArrayLike | None = None) -> DistinctRows:
-    """Return the distinct rows of X, with weights that make up for the others.
+    """Return the distinct rows of X, each with a weight that counts its copies.
 
-    To cluster them with these weights is to cluster all rows, at the price of the distinct ones.
+    Clustering the distinct rows with these weights minimises the same objective as clustering all rows of X, but costs
+    only as much as the distinct rows do.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n_features), frame, or list of n strings or other hashable objects
-        Rows are equal if all their values are, missing ones included. A precomputed matrix of dissimilarities has no
-        rows in this sense.
+    X : array or sparse matrix of shape (n, n_features), frame, or list of n strings or other hashable objects
+        The rows to compare. Two rows are equal if all their values are equal; missing values are equal to each other.
+        X must not be a precomputed matrix of dissimilarities, because its columns are not collapsed.
     sample_weight : array-like of shape (n,) or float, default=None
-        Weights that the rows have already, ones when None.
+        Weights of the rows of X. None means a weight of 1 for each row.
 
     Returns
     -------
     DistinctRows
-        With `rows`, `weights` and `inverse`.
+        The distinct `rows`, their `weights`, and the `inverse`, which maps each row of X to its distinct row.
 
     Examples
     --------
@@ -59,6 +63,9 @@ def collapse_duplicates(X: Any, sample_weight: ArrayLike | None = None) -> Disti
     >>> rows, weights, inverse = collapse_duplicates(["tea", "coffee", "tea", "tea", "cocoa"])
     >>> rows, weights, inverse
     (['tea', 'coffee', 'cocoa'], array([3., 1., 1.]), array([0, 1, 0, 0, 2]))
+    >>> model = FasterPAM(2, metric=lambda a, b: abs(len(a) - len(b))).fit(rows, sample_weight=weights)
+    >>> model.labels_[inverse].tolist()
+    [0, 1, 0, 0, 1]
     """
     first: dict[Hashable, int] = {}
     kept: list[int] = []
@@ -81,33 +88,38 @@ def collapse_duplicates(X: Any, sample_weight: ArrayLike | None = None) -> Disti
 
 
 def keys_of(X: Any) -> Iterator[Hashable]:
-    """Return for each row something that is equal for equal rows."""
+    """Return a hashable key for each row; equal rows have equal keys."""
     if issparse(X):
         return sparse_keys(X)
     if are_objects(X):
         return iter(X)
-    if isinstance(X, np.ndarray) and X.dtype.char not in "Og":  # the bytes of a longdouble are not all its value
+    # Objects and longdoubles are compared by value, because equal ones may differ in their bytes.
+    if isinstance(X, np.ndarray) and X.dtype.char not in "Og":
         return array_keys(X)
     if len(getattr(X, "shape", ())) != 2:
-        raise ValueError(f"X is of type {type(X).__name__}: expected rows, or a list of objects")
+        raise ValueError(
+            f"X is of type {type(X).__name__}: expected an array, a frame, a sparse matrix, or a list of hashable "
+            "objects"
+        )
     return table_keys(X)
 
 
 def array_keys(X: NDArray[Any]) -> Iterator[bytes]:
     """Return the bytes of each row."""
     if X.ndim != 2:
-        raise ValueError(f"X has shape {X.shape}: expected rows of features, or a list of objects")
+        raise ValueError(f"X has shape {X.shape}: expected rows and features, or a list of objects")
     for rows in tile_bounds(len(X), _tiles.TILE_ENTRIES // max(1, X.shape[1])):
         tile = np.ascontiguousarray(X[rows])
         if X.dtype.kind == "f":
-            tile = tile + X.dtype.type(0)  # zero and NaN have a sign, which does not count
+            # Equal rows must have equal bytes: adding 0 turns -0.0 into 0.0, and every NaN becomes the same one.
+            tile = tile + X.dtype.type(0)
             tile[np.isnan(tile)] = np.nan
         for row in tile:
             yield row.tobytes()
 
 
 def sparse_keys(X: Any) -> Iterator[tuple[bytes, bytes]]:
-    """Return the features and the values of each row."""
+    """Return the bytes of the features and of the values that are not zero, for each row."""
     csr = csr_array(X, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
@@ -116,6 +128,6 @@ def sparse_keys(X: Any) -> Iterator[tuple[bytes, bytes]]:
 
 
 def table_keys(X: Any) -> Iterator[tuple[Hashable, ...]]:
-    """Return the values of each row, None for missing ones."""
+    """Return a tuple of the values of each row, with None for missing values."""
     columns = [[None if is_missing(value) else value for value in column.values.tolist()] for column in columns_of(X)]
     return zip(*columns, strict=True)

@@ -1,7 +1,7 @@
-"""Rows: a data set as metrics see it, whatever it is made of.
+"""Rows: a data set as metrics see it, in whatever form the user gave it.
 
-Rows are numbered from 0. A metric asks for a tile of consecutive rows or for chosen ones; it never asks whether they
-come from an array, a sparse matrix, a table or a file.
+Rows are numbered from 0. A metric asks for a tile of consecutive rows or for rows by index; it need not know whether
+they come from an array in memory, from a table or from a file.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Rows(ABC):
 
     n: int
     n_features: int | None  # None for objects, which have no features
-    row_size: int  # numbers that it takes to store a row
+    row_size: int  # how many numbers a row takes in memory, on average
     dtype: np.dtype[Any]
-    header: Any  # what scikit-learn looks at for the number and the names of the features
+    header: Any  # the object in which scikit-learn finds the number and the names of the features
 
     @abstractmethod
     def tile(self, rows: slice) -> Any:
@@ -32,24 +32,24 @@ class Rows(ABC):
 
     @abstractmethod
     def take(self, indices: Indices) -> Rows:
-        """Return chosen rows, in this order, in memory."""
+        """Return the rows of these indices, in this order, in memory."""
 
     @abstractmethod
     def given(self, indices: Indices) -> Any:
-        """Return chosen rows in the form in which the user gave them."""
+        """Return the rows of these indices in the form in which the user gave them."""
 
     def choose(self, indices: Indices) -> Rows:
-        """Return chosen rows, fetched at once if they are few, otherwise a tile at a time."""
+        """Return the rows of these indices: in memory if they are few, otherwise fetched a tile at a time."""
         if len(indices) * self.row_size <= _tiles.TILE_ENTRIES:
             return self.take(indices)
         return ChosenRows(self, indices)
 
     def in_memory(self) -> Rows:
-        """Return all rows in memory; for data sets that are small."""
+        """Return all rows in memory; only for small data sets."""
         return self
 
     def are_bytes(self, divisor: int) -> bool:
-        """Tell whether every value is a byte divided by this number, as far as is known without reading a file."""
+        """Tell whether every value is a byte divided by `divisor`; False if a file must be read to find out."""
         return False
 
 
@@ -62,7 +62,7 @@ class ArrayRows(Rows):
         self.row_size = int(np.prod(values.shape[1:]))
         self.n_features = values.shape[1] if values.ndim == 2 else None
         self.header = values if header is None else header
-        self._are_bytes = dict.fromkeys(byte_divisors, True)  # by divisor, where it is known
+        self._are_bytes = dict.fromkeys(byte_divisors, True)  # the answers that are known, by divisor
 
     def tile(self, rows: slice) -> NDArray[Any]:
         return self.values[rows]
@@ -77,7 +77,7 @@ class ArrayRows(Rows):
     def are_bytes(self, divisor: int) -> bool:
         if divisor not in self._are_bytes:
             tiles = tile_bounds(self.n, _tiles.TILE_ENTRIES // self.row_size)
-            # The first row alone tells that most data are not bytes.
+            # The first row comes first, because it suffices to show that most data are not bytes.
             parts = (slice(0, 1), *tiles)
             self._are_bytes[divisor] = all(_are_bytes(self.values[rows], divisor) for rows in parts)
         return self._are_bytes[divisor]
@@ -91,7 +91,7 @@ def _are_bytes(tile: NDArray[Any], divisor: int) -> bool:
 
 
 class SparseRows(Rows):
-    """The rows of a CSR matrix whose features are distinct and in order in each row."""
+    """The rows of a CSR matrix; the features of each row are distinct and ascend."""
 
     def __init__(self, matrix: Any, header: Any = None) -> None:
         self.matrix = matrix
@@ -101,7 +101,7 @@ class SparseRows(Rows):
         self.header = matrix if header is None else header
 
     def tile(self, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return where each row begins, the features and the values; only these rows are converted."""
+        """Return the starts, features and values of these rows in CSR format, in the types of the native core."""
         starts = self.matrix.indptr[rows.start : rows.stop + 1].astype(np.int64)
         stored = slice(int(starts[0]), int(starts[-1]))
         features = np.ascontiguousarray(self.matrix.indices[stored], dtype=np.int32)
@@ -114,8 +114,33 @@ class SparseRows(Rows):
         return self.matrix[indices]
 
 
+class MatrixRows(Rows):
+    """Rows that are known only by their indices in a matrix of dissimilarities.
+
+    With `are_points`, the rows of the matrix are points and its columns candidates, as in a matrix of new rows x fitted
+    rows; otherwise the rows are the candidates.
+    """
+
+    def __init__(self, matrix: NDArray[Any], indices: Indices | None = None, *, are_points: bool = False) -> None:
+        self.matrix, self.indices, self.are_points = matrix, indices, are_points
+        self.n = len(matrix) if indices is None else len(indices)
+        self.n_features, self.row_size, self.dtype, self.header = matrix.shape[1], 1, matrix.dtype, matrix
+
+    def tile(self, rows: slice) -> slice | Indices:
+        return rows if self.indices is None else self.indices[rows]
+
+    def take(self, indices: Indices) -> MatrixRows:
+        chosen = indices if self.indices is None else self.indices[indices]
+        return MatrixRows(self.matrix, chosen, are_points=self.are_points)
+
+    choose = take  # needs no tiles, because it copies only indices
+
+    def given(self, indices: Indices) -> None:
+        return None
+
+
 class ChosenRows(Rows):
-    """Some rows of a data set in any order, fetched a tile at a time."""
+    """Rows of a data set, chosen by index and fetched a tile at a time."""
 
     def __init__(self, rows: Rows, indices: Indices) -> None:
         self.n, self.n_features, self.row_size = len(indices), rows.n_features, rows.row_size
@@ -140,7 +165,7 @@ class ChosenRows(Rows):
 
 
 class EncodedRows(Rows):
-    """A table whose values a metric has turned into numbers; users still see the table."""
+    """The rows of a table that a metric has encoded: it compares `values`, while users see `table`."""
 
     def __init__(self, table: Rows, values: Rows) -> None:
         self.n, self.n_features, self.row_size = table.n, table.n_features, values.row_size

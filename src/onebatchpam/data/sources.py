@@ -1,4 +1,7 @@
-"""What can be read from disk: .npy files, Parquet files and folders of them, arrays of Zarr and h5py."""
+"""Sources: data on disk, read in windows of consecutive rows.
+
+They are .npy files, Parquet files and folders of them, and arrays of Zarr and h5py.
+"""
 
 from __future__ import annotations
 
@@ -15,39 +18,39 @@ from numpy.typing import NDArray
 from onebatchpam._optional import require
 from onebatchpam._tiles import Indices
 
-READ_BYTES = 2**24  # about the size of a window: long enough for a disk, small beside a block
-LARGEST_READ_BYTES = 2**28  # an array with chunks larger than this is read in parts of chunks
-KEPT_BYTES = 2**28  # windows that had to be decoded are kept up to this size
-NEIGHBOUR_BYTES = 2**16  # rows this close in a file are read together, with the rows between them
+READ_BYTES = 2**24  # approximate size of a window: large enough to read quickly, small beside a block
+LARGEST_READ_BYTES = 2**28  # chunks of an array that are larger than this are read in parts
+KEPT_BYTES = 2**28  # total size of the windows that are kept in memory, because decoding them again takes time
+NEIGHBOUR_BYTES = 2**16  # wanted rows this close in a file are read together, with the rows between them
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 READABLE = (
-    "a .npy file, a Parquet file or a folder of them, or the .npz file of a sparse matrix; arrays of Zarr and HDF5 are "
-    "passed open, as zarr.open_array(path) or h5py.File(path)[name]"
+    "a .npy file, a Parquet file or a folder of them, or the .npz file of a sparse matrix; pass arrays of Zarr and "
+    "HDF5 open, as zarr.open_array(path) or h5py.File(path)[name]"
 )
 
 
 class Source(ABC):
-    """A table of numbers that is read in windows of consecutive rows."""
+    """A table of numbers on disk, read in windows of consecutive rows."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    edges: Indices  # the first row of each window, and the number of rows
-    neighbours: int | None  # rows that are read together when one of them is wanted; None: the whole window
-    kept_bytes: int  # how much is worth keeping of windows, and as much again of single rows
+    edges: Indices  # the first row of each window, then the number of all rows
+    neighbours: int | None  # wanted rows among this many consecutive rows are read together; None: by whole windows
+    kept_bytes: int  # at most this much of windows is kept in memory, and as much again of single rows
 
     @property
     def header(self) -> Any:
-        """What scikit-learn looks at for the number and the names of the features."""
+        """The object in which scikit-learn finds the number and the names of the features."""
         return self
 
     @abstractmethod
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return consecutive rows in an array of their own."""
+        """Return the rows from `start` up to `stop` in a new array."""
 
 
 class ArraySource(Source):
-    """Anything with a shape, a type and slices of rows: a memory-mapped array, a Zarr array, a dataset of h5py."""
+    """An object with a shape, a type and slices of rows: a memory-mapped array, a Zarr array or a dataset of h5py."""
 
     neighbours: int
 
@@ -60,7 +63,8 @@ class ArraySource(Source):
             self.neighbours = max(1, READ_BYTES // row_bytes)
         window = -(-READ_BYTES // (self.neighbours * row_bytes)) * self.neighbours
         self.edges = np.append(np.arange(0, self.shape[0], window), self.shape[0])
-        # The system itself keeps what was read of a mapped file, but collecting rows from it takes time.
+        # A mapped file gets a smaller cache, because the operating system keeps its pages in memory anyway. It gets one
+        # at all because gathering rows from these pages takes time.
         self.kept_bytes = KEPT_BYTES // 4 if isinstance(array, np.memmap) else KEPT_BYTES
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
@@ -68,18 +72,19 @@ class ArraySource(Source):
 
 
 def chunk_rows(array: Any) -> int | None:
-    """Return the number of rows in a chunk, if the array is stored in chunks of equal size."""
+    """Return the number of rows in a chunk; None if the array is not stored in chunks of equal size."""
     chunks = getattr(array, "chunks", None)
     return int(chunks[0]) if chunks and isinstance(chunks[0], (int, np.integer)) else None
 
 
 class ParquetFiles:
-    """The columns of a Parquet file, or of the files in a folder in the order of their names, read by row groups."""
+    """A Parquet file, or the Parquet files of a folder in the order of their names, read by row groups."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._parquet = require("pyarrow.parquet", extra="parquet", needed_by="reading Parquet files")
         files = parquet_files(path)
-        self._groups: list[tuple[Path, Any, int]] = []  # the file, its metadata, the index of the group in it
+        # Of each row group: its file, the metadata of that file, and the index of the group in it.
+        self._groups: list[tuple[Path, Any, int]] = []
         sizes = []
         for file in files:
             metadata = self._parquet.read_metadata(file)
@@ -99,7 +104,7 @@ class ParquetFiles:
         self.shape = int(self._edges[-1]), len(self.schema.names)
 
     def windows(self, row_bytes: int) -> Indices:
-        """Return the edges of windows: adjacent row groups, until together they have about the size of a read."""
+        """Merge adjacent row groups into windows of about READ_BYTES; return the edges of these windows."""
         least_rows = READ_BYTES // max(1, row_bytes)
         chosen = [0]
         for edge in self._edges[1:-1]:
@@ -117,13 +122,13 @@ class ParquetFiles:
             return file.read_row_group(group, columns=self.schema.names, use_threads=False)
 
     def place_of(self, row: int) -> str:
-        """Return in which file and row group a row is."""
+        """Return the name of the row group and of the file of a row, for errors."""
         path, _, group = self._groups[int(np.searchsorted(self._edges, row, side="right")) - 1]
         return f"row group {group} of {path}"
 
 
 class ParquetSource(Source):
-    """The numbers in Parquet files."""
+    """Parquet files of which all columns are numeric."""
 
     neighbours = None
 
@@ -142,10 +147,11 @@ class ParquetSource(Source):
         first = 0
         for table in self._files.read_groups(start, stop):
             for position, column in enumerate(table.columns):
-                if column.null_count and self.dtype.kind != "f":  # in a column of floats it becomes NaN
+                if column.null_count and self.dtype.kind != "f":  # floats have NaN for missing values
                     raise ValueError(
                         f"column {table.column_names[position]!r} lacks {column.null_count} values in "
-                        f"{self._files.place_of(start + first)}: expected a number in every row"
+                        f"{self._files.place_of(start + first)}: expected a number in every row; fill them in, or "
+                        "leave these rows out"
                     )
                 rows[first : first + table.num_rows, position] = column.to_numpy()
             first += table.num_rows
@@ -153,7 +159,7 @@ class ParquetSource(Source):
 
 
 class EncodedSource(Source):
-    """The numbers that a metric makes of a mixed table in Parquet files; a window is encoded when it is read."""
+    """A mixed table in Parquet files that a metric encodes as numbers; a window is encoded when it is read."""
 
     neighbours = None
 
@@ -168,7 +174,7 @@ class EncodedSource(Source):
 
 
 def parquet_files(path: Path) -> list[Path]:
-    """Return the file, or the files in the folder and below it that are not hidden."""
+    """Return the path itself if it is a file, or all Parquet files in the folder and below it that are not hidden."""
     if not path.is_dir():
         return [path]
     files = [file for file in sorted(path.rglob("*")) if file.suffix in PARQUET_SUFFIXES and file.name[0] not in "._"]
@@ -178,29 +184,29 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def without_index(schema: Any) -> Any:
-    """Return the columns without those in which pandas has stored the index of a frame."""
+    """Return the schema without the columns in which pandas has stored the index of a frame."""
     for name in (schema.pandas_metadata or {}).get("index_columns", []):
-        if isinstance(name, str):  # the index of a plain range is described, not stored
+        if isinstance(name, str):  # an index that is a plain range is described by a dictionary, and has no column
             schema = schema.remove(schema.get_field_index(name))
     return schema
 
 
 def describe_columns(schema: Any) -> str:
-    """Return the names and types of columns."""
+    """Return the names and types of the columns, for errors."""
     return ", ".join(f"{name} ({kind})" for name, kind in zip(schema.names, schema.types, strict=True))
 
 
 def number_dtype(kind: Any) -> np.dtype[Any] | None:
-    """Return the NumPy type of an Arrow type of numbers or truth values, None for any other."""
+    """Return the NumPy type of an Arrow type that is numeric or boolean; None for any other."""
     try:
         dtype = np.dtype(kind.to_pandas_dtype())
-    except (NotImplementedError, TypeError):  # categories, and times with a zone
+    except (NotImplementedError, TypeError):  # for categories, and for times with a zone
         return None
     return dtype if dtype.kind in "biuf" else None
 
 
 def common_dtype(schema: Any, name: str) -> np.dtype[Any]:
-    """Return the type that holds all columns."""
+    """Return the NumPy type that can hold the values of all columns; raise if a column is not numeric."""
     kinds = [number_dtype(field.type) for field in schema]
     for field, kind in zip(schema, kinds, strict=True):
         if kind is None:
@@ -212,17 +218,17 @@ def common_dtype(schema: Any, name: str) -> np.dtype[Any]:
 
 
 def is_path(X: Any) -> bool:
-    """Tell whether X is the name of a file or folder."""
+    """Tell whether X is the path of a file or folder."""
     return isinstance(X, (str, os.PathLike))
 
 
 def is_parquet(path: Path) -> bool:
-    """Tell whether a path is that of a Parquet file, or of a folder, which should hold such files."""
+    """Tell whether a path names a Parquet file, or a folder, which is taken for a folder of Parquet files."""
     return path.suffix in PARQUET_SUFFIXES or path.is_dir()
 
 
 def open_source(X: Any, name: str) -> Source:
-    """Return what reads the numbers of a path or of an array that is not in memory."""
+    """Return the source for a path, or for an array that is not in memory."""
     if not is_path(X):
         return ArraySource(X)
     path = Path(X)
@@ -234,24 +240,33 @@ def open_source(X: Any, name: str) -> Source:
 
 
 def open_npy(path: Path, name: str) -> NDArray[Any]:
-    """Return the array in a file, mapped into memory."""
+    """Return the array in a .npy file, mapped into memory."""
     if path.suffix != ".npy":
         raise ValueError(f"{name} is the path {str(path)!r}: expected a .npy file")
     array: NDArray[Any] = np.load(path, mmap_mode="r")
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise ValueError(
-            f"{name} is the file {str(path)!r} of shape {array.shape} and type {array.dtype}: expected rows of numbers"
+            f"{name} is the file {str(path)!r} of shape {array.shape} and type {array.dtype}: expected rows of "
+            "numbers, in two dimensions"
         )
     return array
 
 
 def load_sparse(X: Any) -> Any:
-    """Return the sparse matrix in a .npz file, which cannot be read in parts; anything else as it is."""
+    """Return the sparse matrix if X is the path of a .npz file, which cannot be read in parts; otherwise X itself."""
     return scipy.sparse.load_npz(X) if is_path(X) and Path(X).suffix == ".npz" else X
 
 
+def holds_strings(X: Any) -> bool:
+    """Tell whether a path is that of a .npy file of strings, or of a Parquet file with one column of strings."""
+    if Path(X).suffix == ".npy":
+        return np.load(X, mmap_mode="r").dtype.kind == "U"
+    types = ParquetFiles(Path(X), "X").schema.types if is_parquet(Path(X)) else []
+    return len(types) == 1 and str(types[0]) in ("string", "large_string")
+
+
 def read_strings(X: Any, name: str) -> NDArray[Any]:
-    """Return the strings in a file: the only column of a Parquet file, or the elements of a .npy file."""
+    """Return the strings in a file: the elements of a .npy file, or the only column of Parquet files."""
     path = Path(X)
     if path.suffix == ".npy":
         strings: NDArray[Any] = np.load(path)

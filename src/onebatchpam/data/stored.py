@@ -1,8 +1,8 @@
-"""Rows that are not in memory: files and arrays on disk, read a window of rows at a time.
+"""Stored rows: the rows of a source on disk, read a window at a time and kept in caches.
 
-Tiles are asked for one after the other, so the next window is read on a thread meanwhile. Rows by index are read in the
-order of the file, neighbours at once, and kept, because candidates and samples are asked for again and again. The
-numbers are checked as they are read: no pass over the data is made for that alone.
+A metric asks for one tile after the other, so a thread reads the next window in the meantime. Rows that are asked for
+by index are read in the order of the file, close ones together, and kept, because a search asks for its candidates and
+samples again and again. The numbers are checked as they are read, which saves a pass over the data.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from onebatchpam._tiles import Indices
 from onebatchpam.data.rows import ArrayRows, Rows
 from onebatchpam.data.sources import Source, is_path, open_source
 
-# Rows are dense if at least one row in this many is wanted: then whole windows are read for them.
+# Wanted rows are dense if they are at least one row in this many. Whole windows are read for dense rows.
 DENSE = 16
 
 
 class WindowCache:
-    """The windows of a source that were read last, and the next one, which is read on a thread meanwhile."""
+    """The windows of a source that were used last; a thread reads the next window ahead."""
 
     def __init__(self, source: Source, read: Callable[[int, int], NDArray[Any]]) -> None:
         self._edges, self._read = source.edges, read
         window_bytes = int(np.diff(source.edges).max()) * source.shape[1] * source.dtype.itemsize
         self._n_kept = max(1, source.kept_bytes // window_bytes)
         self.keeps_all = self._n_kept >= len(source.edges) - 1
-        self._kept: OrderedDict[int, NDArray[Any]] = OrderedDict()  # the window used last comes last
-        self._ahead: dict[int, Future[NDArray[Any]]] = {}  # at most one window, which is being read
+        self._kept: OrderedDict[int, NDArray[Any]] = OrderedDict()  # in the order of their last use
+        self._ahead: dict[int, Future[NDArray[Any]]] = {}  # the window that is being read ahead, if there is one
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="onebatchpam-read")
 
     def find(self, rows: Any) -> Any:
-        """Return the numbers of the windows in which these rows are."""
+        """Return the number of the window in which each row lies."""
         return np.searchsorted(self._edges, rows, side="right") - 1
 
     def first_row(self, number: int) -> int:
@@ -44,7 +44,7 @@ class WindowCache:
         return int(self._edges[number])
 
     def holds(self, number: int) -> bool:
-        """Tell whether a window is here."""
+        """Tell whether a window is in memory."""
         return number in self._kept
 
     def window(self, number: int) -> NDArray[Any]:
@@ -69,7 +69,7 @@ class WindowCache:
 
 
 class RowCache:
-    """Single rows that were read, in the order of the file; all are forgotten when they become too many."""
+    """Single rows that were read, in the order of the file; they are all dropped when they become too many."""
 
     def __init__(self, most_rows: int, read: Callable[[Indices], NDArray[Any]]) -> None:
         self.most_rows, self._read = most_rows, read
@@ -77,7 +77,7 @@ class RowCache:
         self._values: NDArray[Any] = read(self._rows)
 
     def take(self, rows: Indices) -> NDArray[Any]:
-        """Return rows that are in order and distinct, and no more than can be kept."""
+        """Return the values of these rows, which are distinct, in order, and at most `most_rows`."""
         if len(self._rows) + len(rows) > self.most_rows:
             self._rows, self._values = self._rows[:0], self._values[:0]
         unknown = rows[~are_among(rows, self._rows)]
@@ -89,7 +89,7 @@ class RowCache:
 
 
 class StoredRows(Rows):
-    """The rows of a source."""
+    """The rows of a source, read through a cache of windows and a cache of single rows."""
 
     def __init__(self, source: Source, name: str, *, allow_nan: bool = False) -> None:
         self.n, self.n_features = source.shape
@@ -109,7 +109,8 @@ class StoredRows(Rows):
 
     def take(self, indices: Indices) -> ArrayRows:
         rows, places = np.unique(indices, return_inverse=True)
-        # Rows that are dense, or in windows that are here, belong to a pass over the data: they are not kept again.
+        # Dense rows, and rows of windows that are in memory, belong to a pass over the data: they are not kept in the
+        # cache of single rows as well.
         is_pass = are_dense(rows) or all(map(self._windows.holds, np.unique(self._windows.find(rows))))
         is_kept = 0 < len(rows) <= self._rows.most_rows and not is_pass
         return ArrayRows((self._rows.take(rows) if is_kept else self._collect(rows))[places])
@@ -121,14 +122,18 @@ class StoredRows(Rows):
         return ArrayRows(self.tile(slice(0, self.n)))
 
     def _collect(self, rows: Indices) -> NDArray[Any]:
-        """Read rows that are in order."""
+        """Return the values of these rows, which are in order, without the cache of single rows."""
         parts = [np.empty((0, self.row_size), self.dtype)]
         for in_window in split_by(rows, self._windows.find(rows)):
             parts.extend(self._take_from_window(in_window, by_window=are_dense(rows)))
         return np.concatenate(parts)
 
     def _take_from_window(self, rows: Indices, *, by_window: bool) -> Iterator[NDArray[Any]]:
-        """Return rows of one window: from the window if it is here or worth reading, else neighbours at once."""
+        """Yield the values of rows of one window.
+
+        They are taken from the window if it is in memory or worth reading, otherwise read from the source in runs of
+        neighbours.
+        """
         number, neighbours = int(self._windows.find(rows[0])), self._source.neighbours
         if self._windows.holds(number) or self._windows.keeps_all or neighbours is None or by_window:
             yield self._windows.window(number)[rows - self._windows.first_row(number)]
@@ -146,7 +151,7 @@ class StoredRows(Rows):
         if rows.dtype.kind != "f":
             return
         with np.errstate(all="ignore"):
-            if np.isfinite(rows.sum()):  # the quickest way to see that every number is finite
+            if np.isfinite(rows.sum()):  # the quickest test whether all numbers are finite
                 return
         bad = np.isinf(rows) if self._allow_nan else ~np.isfinite(rows)
         if bad.any():
@@ -158,29 +163,29 @@ class StoredRows(Rows):
 
 
 def are_among(rows: Indices, others: Indices) -> NDArray[np.bool_]:
-    """Tell which rows are among others; both are in order."""
+    """Tell which of the rows are among the others; both are in order."""
     if len(others) == 0:
         return np.zeros(len(rows), dtype=bool)
     return others[np.minimum(np.searchsorted(others, rows), len(others) - 1)] == rows
 
 
 def are_dense(rows: Indices) -> bool:
-    """Tell whether rows are many and so close to each other that the rows between them may be read as well."""
+    """Tell whether rows are so many and so close together that the rows between them are worth reading as well."""
     return bool(len(rows) >= DENSE and rows[-1] - rows[0] <= len(rows) * DENSE)
 
 
 def split_by(rows: Indices, keys: Indices) -> list[Indices]:
-    """Split rows where their keys change."""
+    """Split rows into runs with the same key."""
     return np.split(rows, np.flatnonzero(np.diff(keys)) + 1) if len(rows) else []
 
 
 def is_stored(X: Any) -> bool:
-    """Tell whether X is a table of numbers that is not in memory."""
+    """Tell whether X is a path, or a table of numbers that is not in memory."""
     if isinstance(X, np.ndarray):
         return isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "biuf"
     if is_path(X):
         return True
-    # A frame and a sparse matrix also have a shape and a type, but are in memory.
+    # Frames and sparse matrices may also have a shape and a type, but are in memory.
     dtype, is_in_memory = getattr(X, "dtype", None), hasattr(X, "iloc") or hasattr(X, "tocsr")
     return (
         isinstance(dtype, np.dtype) and dtype.kind in "biuf" and len(getattr(X, "shape", ())) == 2 and not is_in_memory
@@ -188,7 +193,7 @@ def is_stored(X: Any) -> bool:
 
 
 def open_rows(X: Any, name: str, *, allow_nan: bool = False) -> StoredRows:
-    """Return the rows of a path or of an array that is not in memory."""
+    """Return the stored rows of a path, or of an array that is not in memory."""
     source = open_source(X, name)
     if 0 in source.shape:
         raise ValueError(f"{name} has shape {source.shape}: a minimum of 1 row and 1 feature is required")

@@ -1,4 +1,4 @@
-"""Mixed tables: frames of pandas, polars and Arrow, arrays of anything, and Parquet files; with their columns."""
+"""Tables with columns of several kinds: pandas and polars frames, Arrow tables, arrays of objects, Parquet files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from sklearn.utils import _safe_indexing, check_array
 
 from onebatchpam._optional import require
 from onebatchpam._tiles import Indices
+from onebatchpam.data.objects import as_objects
 from onebatchpam.data.rows import ArrayRows, EncodedRows, Rows
 from onebatchpam.data.sources import EncodedSource, ParquetFiles, is_parquet, is_path
 from onebatchpam.data.stored import StoredRows
 
-Encoder = Callable[[Any], NDArray[np.float32]]  # makes a row of numbers of each row of a table
+Encoder = Callable[[Any], NDArray[np.float32]]  # turns each row of a table into a row of numbers
 
-UNSEEN = -1.0  # at least 1 away from every code of the data that were fitted
+UNSEEN = -1.0  # code of a value that the fit did not see: at least 1, a full mismatch, away from all other codes
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,12 @@ class TableColumn:
 
     name: Hashable
     values: NDArray[Any]
-    levels: list[Any] | None = None  # the categories in their order, if the column knows one
+    levels: list[Any] | None = None  # the categories in their order, if the column has declared them
     is_ordered: bool = False
 
     @property
     def holds_numbers(self) -> bool:
-        """Tell whether all values are numbers, dates or durations; truth values are not."""
+        """Whether all values are numbers, or dates or durations of NumPy; booleans do not count as numbers."""
         if self.values.dtype.kind != "O":
             return self.values.dtype.kind in "iufmM"
         types = set(map(type, self.values.tolist())) - {type(None)}
@@ -44,29 +45,34 @@ class TableColumn:
 
     @property
     def kind(self) -> str:
+        """The kind of the column unless the user names one: "numeric", "ordinal" or "categorical"."""
         if self.is_ordered:
             return "ordinal"
         return "numeric" if self.levels is None and self.holds_numbers else "categorical"
 
-    def numbers(self) -> NDArray[np.float64]:
-        """Return the values as numbers, dates as seconds since an epoch, with NaN for missing ones."""
-        if self.values.dtype.kind in "mM":  # in whatever unit: new rows may come in another than those of the fit
+    def as_floats(self) -> NDArray[np.float64]:
+        """Return the values as numbers: dates and durations in seconds, missing values as NaN."""
+        if self.values.dtype.kind in "mM":
+            # Always in seconds, because new rows may have another unit than the rows of the fit.
             durations = self.values - np.datetime64(0, "s") if self.values.dtype.kind == "M" else self.values
             return np.asarray(durations / np.timedelta64(1, "s"))
         try:
             numbers = np.asarray(self.values, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"column {self.name!r} is numeric: {error}; expected numbers or missing values") from error
+            raise ValueError(
+                f"column {self.name!r} is numeric: {error}; expected numbers or missing values, or "
+                f"metric_params={{'kinds': {{{self.name!r}: 'categorical'}}}}"
+            ) from error
         if np.isinf(numbers).any():
             raise ValueError(f"column {self.name!r} contains infinity: expected finite numbers or missing values")
         return numbers
 
     def distinct(self) -> list[Any]:
-        """Return the values that occur, missing ones left out, each once."""
+        """Return the distinct values of the column, without missing ones."""
         return [value for value in self._distinct_objects() if not is_missing(value)]
 
     def encoded(self, codes: Mapping[Any, float]) -> NDArray[np.float64]:
-        """Return the code of every value."""
+        """Return the code of every value: NaN for a missing value, UNSEEN for a value that has no code."""
         own = {value: np.nan if is_missing(value) else codes.get(value, UNSEEN) for value in self._distinct_objects()}
         return np.fromiter(map(own.__getitem__, self.values.tolist()), np.float64, len(self.values))
 
@@ -74,6 +80,7 @@ class TableColumn:
         try:
             return dict.fromkeys(self.values.tolist())
         except TypeError as error:
+            # check_estimator of scikit-learn expects the words "argument must be ... string ... number".
             raise TypeError(
                 f"column {self.name!r} has an {error}: the argument must be a table of strings, numbers or other "
                 "hashable values"
@@ -81,15 +88,16 @@ class TableColumn:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether this is None, NaN, NaT or pandas.NA."""
+    """Tell whether a value is None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     differs = value != value
-    return bool(differs) if isinstance(differs, (bool, np.bool_)) else differs is value  # NA != NA is NA
+    # The comparison pandas.NA != pandas.NA is neither true nor false, but pandas.NA again.
+    return bool(differs) if isinstance(differs, (bool, np.bool_)) else differs is value
 
 
 def columns_of(table: Any) -> Iterator[TableColumn]:
-    """Return the columns of a pandas, polars or Arrow table, or of an array, whose columns are named by number."""
+    """Yield the columns of a pandas, polars or Arrow table, or of an array, whose columns are named 0, 1, ..."""
     if hasattr(table, "iloc"):
         for position, name in enumerate(table.columns):
             yield _pandas_column(name, table.iloc[:, position])
@@ -132,25 +140,20 @@ def _arrow_column(name: Hashable, column: Any) -> TableColumn:
     return TableColumn(name, as_objects(column.to_pylist()))
 
 
-def as_objects(values: list[Any]) -> NDArray[np.object_]:
-    """Return a list as an array of its elements."""
-    return np.fromiter(values, dtype=object, count=len(values))
-
-
 def is_arrow(table: Any) -> bool:
-    """Tell whether this is a table of pyarrow, without importing it."""
+    """Tell whether a table is one of pyarrow, without importing pyarrow."""
     return hasattr(table, "column_names") and hasattr(table, "schema")
 
 
 def column_names(table: Any) -> list[Hashable] | None:
-    """Return the names of the columns; None for an array, which has none."""
+    """Return the names of the columns; None for an array, whose columns have no names."""
     if is_arrow(table):
         return list(table.column_names)
     return list(table.columns) if hasattr(table, "columns") else None
 
 
 def take_rows(table: Any, indices: Indices) -> Any:
-    """Return chosen rows of a table in the form it has."""
+    """Return the rows of these indices as a table of the same type."""
     return table.take(indices) if is_arrow(table) else _safe_indexing(table, indices)
 
 
@@ -164,11 +167,11 @@ class TableRows(Rows):
         self.row_size, self.header = table.shape[1], table
 
     def parts(self) -> Iterator[tuple[slice, Any]]:
-        """Return all rows as tables in memory, each with the range of its rows."""
+        """Yield all rows in parts: the range of the rows of a part, and a table in memory that holds them."""
         yield slice(0, self.n), self.header
 
     def encoded(self, encode: Encoder) -> Rows:
-        """Return rows that are compared by the numbers that `encode` makes of the table."""
+        """Return rows that are compared by the numbers into which `encode` turns the table."""
         return EncodedRows(self, ArrayRows(encode(self.header)))
 
     def tile(self, rows: slice) -> Any:
@@ -201,7 +204,7 @@ class StoredTable(TableRows):
         return EncodedRows(self, StoredRows(EncodedSource(self._files, encode), self._name, allow_nan=True))
 
     def given(self, indices: Indices) -> Any:
-        """Return chosen rows as a pandas frame, or as an Arrow table where pandas is not installed."""
+        """Return the rows of these indices as a pandas frame, or as an Arrow table if pandas is not installed."""
         arrow = require("pyarrow", extra="parquet", needed_by="an Arrow table")
         order = np.argsort(indices, kind="stable")
         chosen = [self.header]
@@ -216,11 +219,11 @@ class StoredTable(TableRows):
 
 
 def check_table(X: Any, name: str, estimator: object) -> TableRows:
-    """Return the rows of a table: of a frame, of an array with the values it has, or of Parquet files."""
+    """Return X as the rows of a table: X is a frame, an Arrow table, an array or lists of values, or a path."""
     if is_path(X):
         if not is_parquet(Path(X)):
             raise ValueError(
-                f"{name} is the path {str(X)!r}: metric='gower' reads Parquet files; read others into a frame"
+                f"{name} is the path {str(X)!r}: metric='gower' reads Parquet files; load any other file into a frame"
             )
         rows: TableRows = StoredTable(Path(X), name)
     elif hasattr(X, "iloc") or hasattr(X, "get_columns") or is_arrow(X):
@@ -229,8 +232,8 @@ def check_table(X: Any, name: str, estimator: object) -> TableRows:
         rows = TableRows(X)
     else:
         keeps_type = isinstance(X, np.ndarray) or issparse(X)
-        dtype = None if keeps_type else object  # NumPy would turn lists of numbers and strings into strings
+        dtype = None if keeps_type else object  # otherwise NumPy would turn lists of numbers and strings into strings
         rows = TableRows(check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name, estimator=estimator))
     if 0 in (rows.n, rows.n_features):
-        raise ValueError(f"{name} has shape {(rows.n, rows.n_features)}: expected a table with rows and columns")
+        raise ValueError(f"{name} has shape {(rows.n, rows.n_features)}: expected at least 1 row and 1 column")
     return rows

@@ -1,4 +1,6 @@
-"""Evaluation: how many clusters, and how good they are. `select_k`, the medoid silhouette, and plots of both.
+"""Evaluation: `select_k` helps to choose the number of clusters, `medoid_silhouette` tells how well they are separated.
+
+`plots` draws the results of `select_k`, and medoids that are images.
 
 In: data, or a fitted model. Out: numbers, a table (`KSelection`), a picture.
 """

@@ -1,4 +1,4 @@
-"""How many medoids: one block for all k, and for each k what speaks for it."""
+"""Choosing the number of medoids: several k are tried on one shared block, and each is judged by two criteria."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from onebatchpam.evaluation.silhouette import mean_silhouette
 from onebatchpam.search import SwapOptions, assign, draw_medoids, run_swaps
 from onebatchpam.space import open_space
 
-# A curve that stays this near to a straight line has no elbow, as a fraction of its height.
+# The inertia has an elbow only if it falls below the straight line by more than this fraction of its total decrease.
 SMALLEST_ELBOW = 0.05
 
 
 @dataclass(frozen=True, repr=False)
 class KSelection:
-    """What `select_k` found; prints as a table.
+    """The result of `select_k`; it prints as a table.
 
     Attributes
     ----------
     k : ndarray of shape (n_k,)
-        The numbers of medoids, ascending.
+        Numbers of medoids that were tried, in ascending order.
     inertia : ndarray of shape (n_k,)
-        For each the objective: the sum over all rows of the dissimilarity to the nearest medoid.
+        Objective for each k: the sum over all rows of the dissimilarity to the nearest medoid.
     silhouette : ndarray of shape (n_k,)
-        For each the average medoid silhouette of all rows; NaN for k = 1.
+        Average medoid silhouette of all rows for each k; NaN for k = 1.
     seconds : ndarray of shape (n_k,)
-        The time each took, without the block that all share.
+        Seconds taken by each k, without the block that all k share.
     block_seconds : float
-        The time the block took.
+        Seconds taken by the block.
     medoids : list of ndarray
-        For each the rows that are medoids, to start a fit from: ``OneBatchPAM(k, init=medoids)``.
+        Row indices of the medoids for each k. A fit can start from them: ``OneBatchPAM(k[i], init=medoids[i])``.
     """
 
     k: NDArray[np.int64]
@@ -53,30 +53,30 @@ class KSelection:
 
     @property
     def k_by_silhouette(self) -> int | None:
-        """The k with the largest medoid silhouette, the smallest of equal ones; None if only k = 1 was tried."""
+        """The k with the largest medoid silhouette, the smallest such k if several; None if only k = 1 was tried."""
         return None if np.isnan(self.silhouette).all() else int(self.k[np.nanargmax(self.silhouette)])
 
     @property
     def k_by_elbow(self) -> int | None:
-        """The k at which the inertia bends most: farthest below the line from its first to its last value.
+        """The k at which the inertia lies farthest below the straight line from its first to its last value.
 
-        None if it bends nowhere, or with fewer than three k.
+        None if it lies nowhere clearly below that line, or if fewer than three k were tried.
         """
         depths = elbow_depths(self.k, self.inertia)
         return int(self.k[np.argmax(depths)]) if depths.max() > SMALLEST_ELBOW else None
 
     @property
     def suggested_k(self) -> int | None:
-        """What the medoid silhouette says; without it the elbow."""
+        """The k with the largest medoid silhouette; the k of the elbow if only k = 1 has been tried."""
         return self.k_by_elbow if self.k_by_silhouette is None else self.k_by_silhouette
 
     @property
     def criteria_agree(self) -> bool:
-        """Whether silhouette and elbow point to the same k."""
+        """Whether silhouette and elbow suggest the same k."""
         return self.k_by_silhouette is not None and self.k_by_silhouette == self.k_by_elbow
 
     def advice(self) -> str:
-        """Say in a sentence or two which k to take, and how sure that is."""
+        """Return a sentence or two that say which k is suggested, and whether the criteria agree on it."""
         by_silhouette, by_elbow = self.k_by_silhouette, self.k_by_elbow
         if by_silhouette is None and by_elbow is None:
             return "No k is suggested: try a wider range."
@@ -105,33 +105,33 @@ class KSelection:
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, with k as its index."""
-        import pandas as pd  # only for who asks
+        import pandas as pd  # imported here, because pandas is optional
 
         columns = {"inertia": self.inertia, "silhouette": self.silhouette, "seconds": self.seconds}
         return pd.DataFrame(columns, index=pd.Index(self.k, name="k"))
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw inertia and silhouette over k, with what they suggest; return the matplotlib axes of the inertia."""
+        """Draw inertia and silhouette over k and mark the k that each suggests; return the axes of the inertia."""
         return plot_k_selection(self, axes)
 
 
 def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None = None) -> KSelection:
-    """Cluster with each of several numbers of medoids, on one shared block, and say which suits the data.
+    """Try several numbers of medoids on one shared block, and suggest the number that suits the data best.
 
-    The batch is drawn and compared with all rows once; each k then costs a swap search and twice n k dissimilarities,
-    for the true objective and for the silhouette. The medoids are those of one batch search, without refinement: fit
-    the estimator with the k that you choose.
+    The batch is drawn and compared with all rows once. Each k then takes a swap search and 2 n k dissimilarities, half
+    of them for the objective over all rows and half for the silhouette. The medoids come from the batch search alone,
+    without refinement, so fit the estimator with the k that you choose.
 
     Parameters
     ----------
     X : array-like of shape (n, n_features), or n strings or objects
-        Rows, as in `OneBatchPAM`.
+        The rows, as in the `fit` of `OneBatchPAM`.
     k_range : iterable of int
         Numbers of medoids to try, such as ``range(2, 11)``.
     estimator : OneBatchPAM, default=None
-        The parameters for all k, metric and random state among them; the defaults when None. `n_clusters`, `refine`,
-        `n_init` and `warm_start` are not used, and ``init="auto"`` is ``"random"``. With ``batch_size="auto"`` the
-        batch is the one for the largest k.
+        Estimator that holds the parameters for all k, such as `metric` and `random_state`; None means
+        ``OneBatchPAM()``. Its `n_clusters`, `refine`, `n_init` and `warm_start` are not used, and ``init="auto"`` means
+        ``"random"``. With ``batch_size="auto"`` the batch has the size for the largest k.
 
     Returns
     -------
@@ -150,9 +150,9 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
     """
     template = OneBatchPAM() if estimator is None else estimator
     if not isinstance(template, OneBatchPAM):
-        raise ValueError(f"estimator={template!r}: expected OneBatchPAM(...), whose batch all k can share")
+        raise ValueError(f"estimator={template!r}: expected OneBatchPAM(...), because all k share its batch")
     if not isinstance(template.init, str):
-        raise ValueError("init holds medoids for a single k: expected the name of a method")
+        raise ValueError("init holds medoids for a single k: expected the name of a method, such as 'k-means++'")
     settings = template._check_settings()
     wanted = check_k_range(k_range)
     run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
@@ -188,7 +188,7 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
 
 
 def check_k_range(k_range: Iterable[int]) -> list[int]:
-    """Return the numbers of medoids to try, ascending."""
+    """Return the numbers of medoids to try, each once and in ascending order."""
     if isinstance(k_range, (str, int, np.integer)) or not isinstance(k_range, Iterable):
         raise ValueError(f"k_range={k_range!r}: expected several numbers of medoids, such as range(2, 11)")
     ks = sorted({check_integer(k, "n_clusters", at_least=1) for k in k_range})
@@ -198,7 +198,7 @@ def check_k_range(k_range: Iterable[int]) -> list[int]:
 
 
 def elbow_depths(k: NDArray[np.int64], inertia: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far each value lies below the line from the first to the last, as a fraction of their difference."""
+    """Return how far each inertia lies below the line from the first to the last, as a fraction of their difference."""
     height = inertia[0] - inertia[-1]
     if len(k) < 3 or height <= 0:
         return np.zeros(len(k))

@@ -1,4 +1,4 @@
-"""Pictures. They need matplotlib, the extra `plot`."""
+"""Pictures of results, drawn with matplotlib, which the extra `plot` installs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MEDOIDS_PER_LINE = 10
 
 
 def save_medoids(medoids: NDArray[Any], sizes: NDArray[Any], shape: tuple[int, int], path: Path) -> None:
-    """Draw medoids that are images, each with the size of its cluster, the largest first."""
-    from matplotlib.figure import Figure  # an extra, and slow to import
+    """Save a picture of medoids that are images, each with the size of its cluster; the largest cluster comes first."""
+    from matplotlib.figure import Figure  # imported here, because matplotlib is optional and slow to import
 
     n_lines = -(-len(medoids) // MEDOIDS_PER_LINE)
     n_columns = min(len(medoids), MEDOIDS_PER_LINE)
@@ -32,11 +32,11 @@ def save_medoids(medoids: NDArray[Any], sizes: NDArray[Any], shape: tuple[int, i
 
 
 def plot_k_selection(selection: KSelection, axes: Any = None) -> Any:
-    """Draw inertia and medoid silhouette over k; mark the k that each of them suggests."""
+    """Draw inertia and medoid silhouette over k and mark the k that each suggests; return the axes of the inertia."""
     try:
-        import matplotlib.pyplot as plt  # slow to import
+        import matplotlib.pyplot as plt  # imported here, because it is optional and slow
     except ImportError as error:
-        raise ImportError("a plot needs matplotlib: pip install 'onebatchpam[plot]'") from error
+        raise ImportError("KSelection.plot needs matplotlib: pip install 'onebatchpam[plot]'") from error
 
     left = plt.figure(figsize=(6, 3.5), layout="constrained").subplots() if axes is None else axes
     right = left.twinx()

@@ -1,4 +1,4 @@
-"""The medoid silhouette: how much nearer every row is to its medoid than to the next."""
+"""The medoid silhouette: how much nearer rows are to their own medoid than to the second nearest one."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from onebatchpam.space import Distances
 def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
     """Return the average medoid silhouette of rows under a fitted model.
 
-    The mean over all rows of 1 - d1 / d2, where d1 and d2 are the dissimilarities to the nearest and to the second
-    nearest medoid: 1 if every row coincides with its medoid, 0 if it is as near to another. Unlike the silhouette of
-    `sklearn.metrics`, which compares all pairs of rows, it costs n k dissimilarities.
+    This is the mean over all rows of 1 - d1 / d2, where d1 and d2 are the dissimilarities to the nearest and to the
+    second nearest medoid: 1 if every row coincides with its medoid, 0 if every row is as near to a second medoid. It
+    computes n k dissimilarities, whereas `sklearn.metrics.silhouette_score` compares all pairs of rows.
 
     Parameters
     ----------
     X : array-like of shape (n, n_features), or n strings or objects
-        Rows, as in `predict` of the model; the rows it was fitted to, or others.
+        The rows, as in the `predict` of the model: those it was fitted to, or new ones.
     model : fitted estimator
-        `OneBatchPAM` or another estimator of this package, with at least two medoids.
+        `OneBatchPAM` or another estimator of this package, fitted with at least two medoids.
 
     Returns
     -------
     float
-        Between 0 and 1. A row at distance 0 from a medoid counts as 1, also if it is at distance 0 from two.
+        Between 0 and 1. A row at distance 0 from a medoid counts as 1, even if it is at distance 0 from two medoids.
 
     References
     ----------
@@ -47,9 +47,9 @@ def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
 
 
 def mean_silhouette(distances: Distances, stages: Stages) -> float:
-    """Return the average medoid silhouette of rows, given their dissimilarities to the medoids."""
+    """Return the average medoid silhouette of all rows, given their dissimilarities to the medoids."""
     if distances.n_columns < 2:
-        raise ValueError("the medoid silhouette compares two medoids, and there is only one: expected n_clusters >= 2")
+        raise ValueError("n_clusters=1: the medoid silhouette compares two medoids; expected n_clusters >= 2")
     values = np.empty(distances.n_rows)
     with stages.stage("silhouette", total=distances.n_rows) as bar:
         for rows, tile in distances.each_tile(distances.dtype):
@@ -59,6 +59,6 @@ def mean_silhouette(distances: Distances, stages: Stages) -> float:
 
 
 def silhouettes(tile: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return 1 - d1 / d2 for every row."""
+    """Return 1 - d1 / d2 for every row of a tile, where d1 and d2 are its two smallest entries; 1 if d1 is 0."""
     nearest, second = np.partition(tile.astype(np.float64), 1, axis=1)[:, :2].T
     return 1 - np.divide(nearest, second, out=np.zeros_like(nearest), where=nearest > 0)

@@ -1,14 +1,18 @@
-"""Metrics: which dissimilarity, and how it is computed.
+"""Metrics: the dissimilarities between rows, and how each of them is computed.
 
-`registry.resolve_metric` turns what a user passes as `metric` into a `Metric`; nobody outside this room asks which one
-it is. The files are the ways to compute:
+`registry.resolve_metric` turns the `metric` that a user passes, a name or a function, into a `Metric`. The other rooms
+use every metric through that interface: it checks X, learns its parameters from the data, and packs points (`Points`)
+to be compared with rows. Each file computes some metrics:
 
-    native     kernels of src/core            library    scipy and scikit-learn
-    gower      mixed tables                   sparse     CSR rows
-    text       strings, by rapidfuzz          ordered    d(a, b) need not be d(b, a):
-                                                         functions (Python), compiled (pointers), text
+    native       by the kernels of src/core        library      by scipy and scikit-learn
+    gower        of mixed tables                   sparse       of sparse rows
+    text         of strings, by rapidfuzz          precomputed  looked up in a matrix
+    functions    by Python functions               compiled     by compiled functions
 
-In: checked rows. Out: dissimilarities of all rows to a fixed set of points, a tile of rows at a time.
+`ordered` is the base of text, functions and compiled, because their d(a, b) need not equal d(b, a). `checks` holds the
+errors for values that are not dissimilarities.
+
+In: X, and the metric as a user passes it. Out: dissimilarities of rows to a fixed set of points, tile by tile.
 """
 
 from onebatchpam.metrics.base import Metric, MetricLike, Points

@@ -1,4 +1,4 @@
-"""What a metric is: it checks data, learns from them what it must, and packs points to compare rows with."""
+"""The interface of metrics: a `Metric` checks data, learns its parameters, and packs `Points` to compare with rows."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ MetricLike = str | Callable[..., Any] | Any  # Any: a pointer to a compiled func
 
 
 class Points(ABC):
-    """The fixed side of a comparison, made ready to be compared with many rows: the columns of a block."""
+    """Points that are packed to be compared with many rows; they are the columns of a block."""
 
     n: int
-    dtype: np.dtype[Any]  # of the dissimilarities
+    dtype: np.dtype[Any]  # the type of the dissimilarities
     tile_rows: int  # how many rows to compare at a time
-    is_cheap = False  # whether computing an entry again takes no longer than fetching it from memory
+    is_cheap = False  # whether computing a dissimilarity again takes no longer than fetching it from memory
 
     @abstractmethod
     def fill(self, tile: Any, out: NDArray[Any]) -> None:
-        """Write the dissimilarities of a tile of rows to `out` of shape (rows, n)."""
+        """Write the dissimilarities of a tile of rows to `out`, an array of shape (rows, n)."""
 
     def fill_viewed(self, tile: Any, out: NDArray[np.float32], viewer: _core.Viewer) -> None:
-        """Fill `out` and show it to a viewer, while it is in the cache where that is possible."""
+        """Fill `out` and show it to a viewer; a native metric shows each row while it is in the cache."""
         self.fill(tile, out)
         viewer.see(out)
 
     def name_pair(self, row: str, column: str) -> str:
-        """Return how errors call the dissimilarity of a row and a column, given the names of these."""
+        """Return a name for the dissimilarity of a row and a column, whose names are given, for errors."""
         return f"the dissimilarity of {row} and {column}"
 
 
 class Metric(ABC):
-    """A dissimilarity between rows. Its life is check, fit, encode, pack."""
+    """A dissimilarity between rows. Its methods are called in this order: check, fit, encode, pack."""
 
     allows_nan = False
 
@@ -49,7 +49,7 @@ class Metric(ABC):
         return check_rows(X, name, allow_nan=self.allows_nan, estimator=estimator)
 
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
-        """Return the metric with all that it takes from the data, such as variances."""
+        """Return the metric with the parameters that it learns from the data, such as variances."""
         return self
 
     def encode(self, rows: Rows) -> Rows:
@@ -57,18 +57,19 @@ class Metric(ABC):
         return rows
 
     def read(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
-        """Return data that come after the fit as rows to compare."""
+        """Check and encode data that come after the fit, such as the X of `predict`."""
         return self.encode(self.check(X, name, estimator))
 
     @abstractmethod
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
-        """Make points ready to be compared with these rows.
+        """Pack points to be compared with these rows.
 
-        The rows are the first argument of the dissimilarity, the candidates, or else the second one.
+        With `rows_first`, the rows are the candidates, the first argument of the dissimilarity; otherwise the points
+        are the candidates.
         """
 
     def read_medoids(self, centers: Any, indices: NDArray[np.int64]) -> Rows:
-        """Return fitted medoids, given in the form in which users see them, as rows to compare with."""
+        """Return the medoids of a fit as rows to compare, given as users see them and by their indices."""
         return self.read(centers, "cluster_centers_").in_memory()
 
     def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
@@ -77,20 +78,20 @@ class Metric(ABC):
         return ArrayRows(mean.astype(compute_dtype(rows.dtype, np.dtype(np.float32))))
 
     def whole_block(self, rows: Rows) -> NDArray[np.float32] | None:
-        """Return the dissimilarities of all pairs of rows if they are in memory and can be searched in place."""
+        """Return the dissimilarities of all pairs of rows if they are in memory, ready to be searched; else None."""
         return None
 
     def summarise(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Any:
-        """Return what fitting the metric takes from a part of the data, for data that come in parts."""
+        """Summarise a part of the data for `fit_parts`. By default, the summary is the first row."""
         return rows.given(np.arange(min(rows.n, 1)))
 
     def fit_parts(self, summaries: list[Any]) -> Metric:
-        """Return the metric fitted to data that come in parts, given the summaries of all parts."""
+        """Fit the metric to data that come in parts, given the summaries of all parts."""
         return self.fit(self.check(summaries[0], "X"))
 
 
 def compute_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type in which rows are compared: bytes, float32 if that holds every value exactly, or float64."""
+    """Return the type in which rows are compared: uint8 for bytes, float32 if it is exact, otherwise float64."""
     common = np.result_type(*dtypes)
     if common == np.uint8:
         return common
@@ -102,8 +103,8 @@ def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
-# A sum over all rows is a sum of sums over this many, however the rows are tiled, so that its last digits do not depend
-# on the tiles; and so few that they fit in memory.
+# Sums over all rows are added up in pieces of this many rows. A piece fits in memory; its size is not that of a tile,
+# because the size of tiles must not change the last digits of a sum.
 SUMMED_ROWS = 2**14
 
 
@@ -112,7 +113,7 @@ def sum_of_rows(
     weights: NDArray[np.float64],
     summed: Callable[[NDArray[Any], NDArray[np.float64]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Return the sum over all rows of what `summed` makes of some rows and their weights."""
+    """Return a sum over all rows, given the function `summed` that computes it for a piece: rows and their weights."""
     pieces = [slice(start, min(start + SUMMED_ROWS, rows.n)) for start in range(0, rows.n, SUMMED_ROWS)]
     total = summed(rows.tile(pieces[0]), weights[pieces[0]])
     for piece in pieces[1:]:
@@ -126,7 +127,7 @@ def weighted_sum(rows: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np
 
 
 def mean_of_features(rows: Rows, weights: NDArray[np.float64], *, skip_nan: bool) -> NDArray[np.float64]:
-    """Return the weighted mean as an array of one row, with NaN for a feature that is missing in every row."""
+    """Return the weighted mean of the rows in shape (1, n_features): NaN for a feature that is missing in every row."""
     if not skip_nan:
         return sum_of_rows(rows, weights / weights.sum(), weighted_sum)[np.newaxis]
 

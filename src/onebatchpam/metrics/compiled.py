@@ -1,4 +1,4 @@
-"""Dissimilarities that the user compiled: called through a pointer, in our threads, without the interpreter lock."""
+"""Metrics by compiled functions: called through a pointer, in native threads, without the interpreter lock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scipy import LowLevelCallable
 from onebatchpam import _core, _tiles
 from onebatchpam.metrics.ordered import OrderedMetric
 
-# As scipy writes the types of a function; the third argument is as wide as a pointer.
+# The names in scipy of the type of the third argument, an integer that is as wide as a pointer.
 COUNT_TYPES = ["long long", "ssize_t", "Py_ssize_t", "npy_intp", "intptr_t", "ptrdiff_t", "int64_t", "size_t"]
 
 if ctypes.sizeof(ctypes.c_long) == ctypes.sizeof(ctypes.c_void_p):
@@ -27,17 +27,18 @@ SIGNATURE = re.compile(
 
 
 class native_metric:  # noqa: N801 (reads as a function)
-    """A compiled function as a metric: it runs at native speed in all threads.
+    """Use a compiled function as a metric, which runs at native speed in all threads.
 
-    A `numba.cfunc` or a `scipy.LowLevelCallable` may be passed as a metric as it is; in this wrapping the estimator
-    can also be cloned, as grid search does. Pointers cannot be pickled, wrapped or not.
+    A `numba.cfunc` or a `scipy.LowLevelCallable` may also be passed as `metric` without `native_metric`, but then the
+    estimator cannot be cloned, as grid search does. An estimator with a compiled metric can never be pickled.
 
     Parameters
     ----------
     function : numba.cfunc, ctypes function or scipy.LowLevelCallable
-        With the signature ``double f(double *a, double *b, intptr_t n)``, where `a` is the candidate, `b` the point
-        and `n` the number of features; or with a fourth argument ``void *data``, the `user_data` of the
-        LowLevelCallable. It must be safe to call in several threads. Rows of other types are passed as float64.
+        A function with the signature ``double f(double *a, double *b, intptr_t n)``: `a` is the candidate, `b` the
+        point, and `n` the number of features. A fourth argument ``void *data`` is the `user_data` of the
+        LowLevelCallable. The function must be safe to call in several threads at the same time. It always gets float64:
+        rows of other types are converted.
 
     Examples
     --------
@@ -45,33 +46,36 @@ class native_metric:  # noqa: N801 (reads as a function)
     >>> from onebatchpam import native_metric
     >>> double_pointer = ctypes.POINTER(ctypes.c_double)
     >>> signature = ctypes.CFUNCTYPE(ctypes.c_double, double_pointer, double_pointer, ctypes.c_ssize_t)
-    >>> metric = native_metric(signature(lambda a, b, n: abs(a[0] - b[0])))  # Python inside: correct, not fast
+    >>> metric = native_metric(signature(lambda a, b, n: abs(a[0] - b[0])))  # slow, because it calls Python
     """
 
     def __init__(self, function: Any) -> None:
         if not isinstance(function, LowLevelCallable):
             try:
-                function = LowLevelCallable(getattr(function, "ctypes", function))  # numba has it in this attribute
+                function = LowLevelCallable(getattr(function, "ctypes", function))  # numba.cfunc has `ctypes`
             except (ValueError, TypeError) as error:
                 raise ValueError(
-                    f"{function!r} is no compiled function: expected a numba.cfunc, a ctypes function with types or a "
-                    "scipy.LowLevelCallable"
+                    f"{function!r} is not a compiled function: expected a numba.cfunc, a scipy.LowLevelCallable, or a "
+                    "ctypes function with restype and argtypes"
                 ) from error
         match = SIGNATURE.fullmatch(function.signature)
         if match is None:
             raise ValueError(
-                f"the compiled function is {function.signature!r}: expected 'double (double *, double *, "
-                "intptr_t)', or with a fourth argument 'void *'"
+                f"the signature of the compiled function is {function.signature!r}: expected 'double (double *, "
+                "double *, intptr_t)', or the same with a fourth argument 'void *'"
             )
-        self.function = function  # keeps alive what the pointer points to
-        capsule = tuple.__getitem__(function, 0)  # where scipy's own C code finds it
+        self.function = function  # keeps the code alive to which the pointer points
+        capsule = tuple.__getitem__(function, 0)  # the pointer, where the C code of scipy finds it as well
         self.core = _core.CustomMetric(capsule, match["data"] is not None)
 
     def __deepcopy__(self, memo: object) -> native_metric:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a pointer to compiled code cannot be pickled: it means nothing in another process")
+        raise TypeError(
+            "a compiled metric cannot be pickled, because its pointer means nothing in another process: use threads, "
+            "or a Python function as the metric"
+        )
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class NativeFunction(OrderedMetric):
     """A metric by a compiled function."""
 
     function: native_metric
-    allows_nan = True  # what NaN means is for the function to say
+    allows_nan = True  # the function decides what NaN means
 
     @property
     def title(self) -> str:
@@ -96,14 +100,14 @@ class NativeFunction(OrderedMetric):
 
 
 def is_compiled(metric: object) -> bool:
-    """Say whether a metric is a pointer to compiled code."""
+    """Tell whether a metric is a compiled function, with or without `native_metric`."""
     return isinstance(metric, (native_metric, LowLevelCallable)) or (
-        hasattr(metric, "address") and hasattr(metric, "ctypes")  # numba.cfunc, without importing numba
+        hasattr(metric, "address") and hasattr(metric, "ctypes")  # a numba.cfunc, found without importing numba
     )
 
 
 def resolve_compiled(function: Any, params: Mapping[str, Any]) -> NativeFunction:
-    """Return the metric that a pointer stands for."""
+    """Return the metric for a compiled function."""
     if params:
         raise ValueError(
             f"a compiled metric takes no metric_params, got {dict(params)!r}: pass data as the user_data of a "

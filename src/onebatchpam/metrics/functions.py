@@ -1,6 +1,7 @@
-"""Dissimilarities that the user wrote in Python: a function of two rows or objects, or of two blocks of them.
+"""Metrics by Python functions: of two rows or objects, or of two blocks of them.
 
-Whichever it is, its first argument is the candidate for a medoid and its second the point.
+The first argument is the candidate for a medoid, or a block of candidates; the second is the point, or a block of
+points.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class pair_metric:  # noqa: N801 (reads as a function)
-    """Say that a function compares two rows or objects: ``f(a, b)`` returns a number.
+    """Use a function of two rows or objects as a metric: ``f(a, b)`` returns a number.
 
-    A function that is passed as a metric without `pair_metric` or `block_metric` is tried on two small blocks, which
-    tells the two kinds apart unless it answers to both.
+    A function may also be passed as `metric` without `pair_metric` or `block_metric`. It is then tried on two small
+    blocks to find out which of the two it is. A function that can compare both must be wrapped in one of them.
 
     Parameters
     ----------
     function : callable
-        Takes a candidate and a point, and the `metric_params` as keyword arguments.
+        A function of a candidate and a point, with the `metric_params` as keyword arguments. It returns a number that
+        is finite and not negative.
 
     Examples
     --------
@@ -53,15 +55,16 @@ class pair_metric:  # noqa: N801 (reads as a function)
 
 @dataclass(frozen=True)
 class block_metric:  # noqa: N801 (reads as a function)
-    """Say that a function compares two blocks: ``F(A, B)`` returns an array of shape ``(len(A), len(B))``.
+    """Use a function of two blocks as a metric: ``F(A, B)`` returns an array of shape ``(len(A), len(B))``.
 
-    A function that is passed as a metric without `pair_metric` or `block_metric` is tried on two small blocks, which
-    tells the two kinds apart unless it answers to both.
+    A function may also be passed as `metric` without `pair_metric` or `block_metric`. It is then tried on two small
+    blocks to find out which of the two it is. A function that can compare both must be wrapped in one of them.
 
     Parameters
     ----------
     function : callable
-        Takes a block of candidates and a block of points, and the `metric_params` as keyword arguments.
+        A function of a block of candidates and a block of points, with the `metric_params` as keyword arguments. It
+        returns numbers that are finite and not negative.
 
     Examples
     --------
@@ -81,12 +84,12 @@ class block_metric:  # noqa: N801 (reads as a function)
 
 @dataclass(frozen=True)
 class FunctionMetric(OrderedMetric):
-    """A Python function: of two rows if X is a table, of two objects if X is a list."""
+    """A metric by a Python function, which compares rows if X is a table and objects if X is a list."""
 
     function: Function
     params: Mapping[str, Any] = field(default_factory=dict)
-    compares_objects: bool | None = None  # known once the metric is fitted
-    allows_nan = True  # what NaN means is for the function to say
+    compares_objects: bool | None = None  # None until the metric is fitted
+    allows_nan = True  # the function decides what NaN means
 
     @property
     def title(self) -> str:
@@ -109,32 +112,32 @@ class FunctionMetric(OrderedMetric):
 
 @dataclass(frozen=True)
 class UnknownFunction(FunctionMetric):
-    """A function of which the data will show whether it compares pairs or blocks."""
+    """A function of pairs or of blocks: `fit` finds out which, by a trial on the data."""
 
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
         try:
             is_block = looks_like_a_block_function(self.function, rows, self.params)
         except Exception as error:
-            # It is a function of two rows, or one of blocks that fails: then the first pair will raise as well.
+            # The function compares pairs; or it compares blocks and failed, and then it also fails for the first pair.
             trial = f"; tried on two blocks it raised {error!r}"
             return PairFunction(self.function, self.params, trial=trial).fit(rows)
         return (BlockFunction if is_block else PairFunction)(self.function, self.params).fit(rows)
 
     def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
-        raise NotImplementedError("fit() decides what the function compares")
+        raise NotImplementedError("the metric must be fitted before it compares rows")
 
 
 @dataclass(frozen=True)
 class PairFunction(FunctionMetric):
     """A function f(candidate, point) that returns a number."""
 
-    trial: str = ""  # what happened when the function was tried on blocks
+    trial: str = ""  # the error of the trial on blocks, if there was one, for later errors
 
     def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         if n_jobs == 1:
             return self.compare_pairs(0, rows, points, rows_first)
         bounds = np.linspace(0, len(rows), min(n_jobs, len(rows)) + 1, dtype=int)
-        # Threads help a function that lets go of the interpreter lock; a joblib context may choose processes.
+        # Threads help if the function releases the interpreter lock; a joblib context may choose processes instead.
         parts = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(self.compare_pairs)(first, rows[first:last], points, rows_first)
             for first, last in itertools.pairwise(bounds)
@@ -144,7 +147,7 @@ class PairFunction(FunctionMetric):
     def compare_pairs(
         self, first: int, rows: NDArray[Any], points: NDArray[Any], rows_first: bool
     ) -> NDArray[np.float64]:
-        """Compare consecutive rows, of which `first` is the index of the first, with the points."""
+        """Compare consecutive rows with the points; errors count the rows from `first`."""
         values = np.empty((len(rows), len(points)))
         for i, row in enumerate(rows):
             for j, point in enumerate(points):
@@ -159,7 +162,7 @@ class PairFunction(FunctionMetric):
 
 
 def as_number(value: Any, row: int, column: int) -> float:
-    """Return a number of an unusual type as float, or raise a PairError for this pair."""
+    """Return a number of an unusual type as a float; raise a PairError if the value is not a number."""
     try:
         if np.ndim(value) == 0:
             return float(value)
@@ -171,11 +174,11 @@ def as_number(value: Any, row: int, column: int) -> float:
 
 
 def advise_on(argument: Any) -> str:
-    """Say what to do if a function that expects arrays was given lists."""
+    """Return advice, to follow an error, for a function that was given lists but may expect arrays."""
     if not isinstance(argument, (list, tuple)):
         return ""
     return (
-        f"; the elements of a list are compared as they are, here each a {type(argument).__name__}: for rows of "
+        f"; the function gets the elements of a list as they are, here of type {type(argument).__name__}: for rows of "
         "numbers pass a two-dimensional array"
     )
 
@@ -185,7 +188,7 @@ class BlockFunction(FunctionMetric):
     """A function F(candidates, points) that returns a block."""
 
     def rows_per_call(self, points: NDArray[Any]) -> int:
-        # The number is the same in every call of a fit, because the last digits of matrix products depend on it.
+        # This number must be the same in all calls of a fit, because the last digits of matrix products depend on it.
         return max(1, _tiles.BLOCK_FUNCTION_ENTRIES // points.size)
 
     def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
@@ -204,9 +207,10 @@ class BlockFunction(FunctionMetric):
 
 
 def looks_like_a_block_function(function: Function, rows: Rows, params: Mapping[str, Any]) -> bool:
-    """Try the function on blocks of two and three rows: a block function returns two rows and three columns.
+    """Tell whether a function compares blocks, by a trial on blocks of two and three rows.
 
-    A function of two rows cannot, short of being a block function as well: it raises, or returns something else.
+    A function of blocks returns an array of shape (2, 3). A function of two rows raises an error or returns something
+    else, unless it can compare blocks as well.
     """
     first, second = (rows.take(np.arange(size) % rows.n).tile(slice(0, size)) for size in (2, 3))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -215,7 +219,7 @@ def looks_like_a_block_function(function: Function, rows: Rows, params: Mapping[
 
 
 def resolve_function(function: Function, params: Mapping[str, Any]) -> Metric:
-    """Return the metric that a Python function stands for."""
+    """Return the metric for a Python function."""
     if isinstance(function, pair_metric):
         return PairFunction(function.function, params)
     if isinstance(function, block_metric):

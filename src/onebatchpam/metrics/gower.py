@@ -1,11 +1,12 @@
-"""Gower's dissimilarity, for tables whose columns are of several kinds and may lack values.
+"""Gower's dissimilarity, for tables with columns of several kinds and missing values.
 
     d(a, b) = sum_f w_f s_f(a, b) / sum_f w_f,    over the columns f in which both rows have a value
 
-where s_f is |a - b| / range for numbers and for ranks, and 0 or 1 for categories. Rows without a column in common, for
-which the textbook has no value, are at distance 1: as far apart as rows can be. A table is encoded once, each column
-such that s_f = min(|a - b|, 1): numbers and ranks divided by their range, categories as whole numbers, missing values
-as NaN. So one native kernel serves all kinds.
+where s_f is |a - b| / range for numbers and for ranks, and 0 or 1 for categories. If there is no such column, the
+textbook defines no value; here d is 1, as for rows that differ in every column.
+
+A table is encoded once, as numbers for which s_f = min(|a - b|, 1) in every column: numbers and ranks are divided by
+their range, categories become whole numbers, and missing values NaN. One native kernel then serves all kinds.
 """
 
 from __future__ import annotations
@@ -19,44 +20,47 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import rows_per_tile
-from onebatchpam.data import Rows, TableColumn, TableRows, check_table, column_names, columns_of, take_rows
+from onebatchpam.data import Rows, TableColumn, TableRows, as_objects, check_table, column_names, columns_of, take_rows
 from onebatchpam.metrics.base import Metric, Points
 
 KINDS = ("numeric", "ordinal", "categorical")
 
-MAX_CATEGORIES = 2**24  # float32 holds whole numbers up to here
+MAX_CATEGORIES = 2**24  # float32 holds all whole numbers up to this one
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """How a numeric column is encoded: 0 is its smallest number, 1 its largest."""
+class NumericEncoder:
+    """The encoding of a numeric column: its smallest number becomes 0, its largest 1."""
 
     low: float
     range: float
 
     @classmethod
-    def of(cls, column: TableColumn) -> Numbers:
-        numbers = column.numbers()
+    def of(cls, column: TableColumn) -> NumericEncoder:
+        """Learn the range of the column."""
+        numbers = column.as_floats()
         known = numbers[~np.isnan(numbers)]
         low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
         if not np.isfinite(high - low):
-            raise ValueError(f"column {column.name!r} ranges from {low} to {high}: rescale it")
+            raise ValueError(
+                f"column {column.name!r} ranges from {low} to {high}: expected a range that fits in float64; rescale it"
+            )
         return cls(low, high - low)
 
     def encode(self, column: TableColumn) -> NDArray[np.float64]:
-        numbers = column.numbers()
-        # A constant has no scale to measure other numbers by: it adds nothing.
+        numbers = column.as_floats()
+        # A constant column has no range by which to measure other numbers: it adds nothing to any dissimilarity.
         return (numbers - self.low) / self.range if self.range else np.where(np.isnan(numbers), np.nan, 0.0)
 
 
 @dataclass(frozen=True)
-class Levels:
-    """How a column of categories is encoded."""
+class LevelEncoder:
+    """The encoding of a column of categories: the code of each category."""
 
     codes: dict[Any, float]
 
     @classmethod
-    def of(cls, column: TableColumn) -> Levels:
+    def of(cls, column: TableColumn) -> LevelEncoder:
         """Give each category a whole number."""
         values = column.distinct()
         if len(values) > MAX_CATEGORIES:
@@ -64,13 +68,13 @@ class Levels:
         return cls({value: float(code) for code, value in enumerate(values)})
 
     @classmethod
-    def ordered(cls, column: TableColumn, levels: list[Any] | None) -> Levels:
-        """Give each category its rank, with a difference of 1 between the lowest and the highest that occur."""
+    def ordered(cls, column: TableColumn, levels: list[Any] | None) -> LevelEncoder:
+        """Give each category its rank, scaled so that the lowest and the highest that occur differ by 1."""
         present = column.distinct()
         if levels is None and not column.holds_numbers:
             raise ValueError(
                 f"the order of the values of column {column.name!r} is not known: expected an ordered categorical, "
-                "numbers, or the list of its values in their order, as kinds={...: ['low', 'high']}"
+                f"numbers, or a list of the values in their order, as kinds={{{column.name!r}: ['low', 'high']}}"
             )
         ranks = {level: rank for rank, level in enumerate(sorted(present) if levels is None else levels)}
         unknown = [value for value in present if value not in ranks]
@@ -86,43 +90,43 @@ class Levels:
 
 @dataclass(frozen=True)
 class Encoding:
-    """What the fitted data said: the columns, their ranges and categories; and how much each column weighs."""
+    """The encoding of a table, learnt from the fitted data, and the weights of its columns."""
 
     names: list[Hashable]
-    encoders: list[Numbers | Levels]
+    encoders: list[NumericEncoder | LevelEncoder]
     weights: NDArray[np.float32]
 
     def encode(self, table: Any) -> NDArray[np.float32]:
         """Return a row of numbers for each row of a table."""
         encoded = np.empty(table.shape, dtype=np.float32)
-        with np.errstate(over="ignore"):  # a new number far out of range is as far as can be
+        with np.errstate(over="ignore"):  # a new number far out of range may become infinite, a full mismatch
             for position, column in enumerate(columns_of(table)):
                 encoded[:, position] = self.encoders[position].encode(column)
         return encoded
 
 
-def make_encoder(column: TableColumn, kind: Any) -> Numbers | Levels:
-    """Learn from a column how to encode values of this kind."""
+def make_encoder(column: TableColumn, kind: Any) -> NumericEncoder | LevelEncoder:
+    """Learn the encoding of a column of this kind from its values."""
     if isinstance(kind, (list, tuple)):
-        return Levels.ordered(column, list(kind))
+        return LevelEncoder.ordered(column, list(kind))
     if isinstance(kind, str) and kind in KINDS:
         if kind == "numeric":
-            return Numbers.of(column)
-        return Levels.of(column) if kind == "categorical" else Levels.ordered(column, column.levels)
+            return NumericEncoder.of(column)
+        return LevelEncoder.of(column) if kind == "categorical" else LevelEncoder.ordered(column, column.levels)
     raise ValueError(
         f"kinds[{column.name!r}]={kind!r}: expected one of {', '.join(map(repr, KINDS))}, or a list of values in order"
     )
 
 
 def check_names(given: Mapping[Hashable, Any], names: list[Hashable], what: str) -> None:
-    """Check that these are names of columns."""
+    """Raise if a key of `given` is not the name of a column."""
     unknown = [name for name in given if name not in names]
     if unknown:
-        raise ValueError(f"{what} names the column {unknown[0]!r}, which X does not have: expected some of {names}")
+        raise ValueError(f"{what} names the column {unknown[0]!r}, which X does not have: expected names among {names}")
 
 
 def check_column_weights(weights: Any, names: list[Hashable]) -> NDArray[np.float32]:
-    """Return a weight for each column, 1 where none is given."""
+    """Return the weights of all columns, scaled so that the largest is 1; a column without a weight has weight 1."""
     if isinstance(weights, Mapping):
         check_names(weights, names, "weights")
         weights = [weights.get(name, 1.0) for name in names]
@@ -130,23 +134,23 @@ def check_column_weights(weights: Any, names: list[Hashable]) -> NDArray[np.floa
     if array.shape != (len(names),) or not np.isfinite(array).all() or (array < 0).any() or not array.any():
         raise ValueError(
             f"weights={weights!r}: expected {len(names)} finite weights that are not negative and not all zero, or a "
-            "dictionary of some columns' weights"
+            "dictionary as {column name: weight}"
         )
     return (array / array.max()).astype(np.float32)
 
 
 def summarise_column(column: TableColumn, kinds: Mapping[Hashable, Any]) -> TableColumn:
-    """Return a column of the few values from which the same encoding is learnt as from all of them."""
+    """Return a short column that has the same encoding: the smallest and the largest number, or all distinct values."""
     if column.values.dtype.kind in "iufmM" and kinds.get(column.name, "numeric") == "numeric":
         known = column.values[~np.isnat(column.values)] if column.values.dtype.kind in "mM" else column.values
         known = known[known == known]
         return replace(column, values=np.array([known.min(), known.max()]) if len(known) else known)
     distinct = column.distinct()
-    return replace(column, values=np.fromiter(distinct, dtype=object, count=len(distinct)))
+    return replace(column, values=as_objects(distinct))
 
 
 def merge_columns(parts: list[TableColumn]) -> TableColumn:
-    """Return a column that holds the values of all parts of it; its levels are those of the part that has most."""
+    """Join the parts of a column; its levels are those of the part that has the most levels."""
     known = [part for part in parts if len(part.values)] or parts[:1]
     levels = max((part.levels for part in known if part.levels is not None), key=len, default=None)
     values = np.concatenate([part.values for part in known])
@@ -155,7 +159,7 @@ def merge_columns(parts: list[TableColumn]) -> TableColumn:
 
 @dataclass(frozen=True)
 class Gower(Metric):
-    """Gower's dissimilarity; with an encoding once it is fitted."""
+    """Gower's dissimilarity; `encoding` is None until it is fitted."""
 
     kinds: Mapping[Hashable, Any]
     weights: Any = None
@@ -163,7 +167,7 @@ class Gower(Metric):
 
     @classmethod
     def with_params(cls, params: Mapping[str, Any]) -> Gower:
-        """Return the metric for `metric_params`."""
+        """Return the metric with these `metric_params`."""
         unknown = [name for name in params if name not in ("kinds", "weights")]
         if unknown:
             raise ValueError(
@@ -171,12 +175,12 @@ class Gower(Metric):
             )
         kinds = params.get("kinds")
         if kinds is not None and not isinstance(kinds, Mapping):
-            raise ValueError(f"kinds={kinds!r}: expected a dictionary of some columns' kinds")
+            raise ValueError(f"kinds={kinds!r}: expected a dictionary as {{column name: kind}}")
         return cls(kinds or {}, params.get("weights"))
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> TableRows:
         rows = check_table(X, name, estimator)
-        if self.encoding is not None and estimator is None:  # an estimator compares the names itself
+        if self.encoding is not None and estimator is None:  # an estimator checks the names itself
             names = column_names(rows.header)
             if names is not None and names != self.encoding.names:
                 raise ValueError(f"{name} has the columns {names}: expected those of X, {self.encoding.names}")
@@ -186,10 +190,10 @@ class Gower(Metric):
         return self.fit_parts([self.summarise(rows, weights)])
 
     def summarise(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> list[TableColumn]:
-        assert isinstance(rows, TableRows)  # as `check` returned them
+        assert isinstance(rows, TableRows)  # `check` returns such rows
         parts = []
         for part, table in rows.parts():
-            if weights is not None and not weights[part].all():  # rows without a weight do not count
+            if weights is not None and not weights[part].all():  # rows of weight zero do not count
                 table = take_rows(table, np.flatnonzero(weights[part]))
             parts.append([summarise_column(column, self.kinds) for column in columns_of(table)])
         return [merge_columns(list(column)) for column in zip(*parts, strict=True)]
@@ -202,11 +206,11 @@ class Gower(Metric):
         return replace(self, encoding=Encoding(names, encoders, check_column_weights(self.weights, names)))
 
     def encode(self, rows: Rows) -> Rows:
-        assert isinstance(rows, TableRows) and self.encoding is not None  # noqa: PT018 (checked, and fitted)
+        assert isinstance(rows, TableRows) and self.encoding is not None  # noqa: PT018 (checked rows, fitted metric)
         return rows.encoded(self.encoding.encode)
 
     def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
-        raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='gower'")
+        raise ValueError("variant='lwcs' needs the mean of the rows, and metric='gower' has none: use another variant")
 
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
         assert self.encoding is not None  # the metric is fitted

@@ -34,7 +34,7 @@ SCIPY_METRICS = (
     "yule",
 )
 SKLEARN_METRICS = ("haversine", "nan_euclidean")
-LEARNT_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}  # taken from the data unless given
+LEARNT_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}  # learnt from the data unless the user gives them
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class LibraryMetric(Metric):
 
     @property
     def learnt_parameter(self) -> str | None:
-        """The parameter that has to be taken from the data, if there is one."""
+        """The parameter that must be learnt from the data, or None."""
         parameter = LEARNT_PARAMETERS.get(self.name)
         return None if parameter is None or parameter in self.params else parameter
 
@@ -58,7 +58,7 @@ class LibraryMetric(Metric):
         parameter = self.learnt_parameter
         if parameter is None:
             return self
-        # scipy would take the parameter from each tile anew.
+        # The parameter is learnt from all rows, because scipy would learn it anew from each tile.
         learn = {"V": variances, "VI": inverse_covariance}[parameter]
         learnt = learn(rows, np.ones(rows.n) if weights is None else weights)
         return replace(self, params={**self.params, parameter: learnt})
@@ -66,7 +66,7 @@ class LibraryMetric(Metric):
     def fit_parts(self, summaries: list[Any]) -> Metric:
         if self.learnt_parameter is not None:
             raise ValueError(
-                f"metric={self.name!r} takes {self.learnt_parameter} from the data, which are in partitions here: "
+                f"metric={self.name!r} takes {self.learnt_parameter} from the data, but cannot do so for partitions: "
                 f"compute it and pass metric_params={{{self.learnt_parameter!r}: ...}}"
             )
         return self
@@ -75,18 +75,18 @@ class LibraryMetric(Metric):
         return LibraryPoints(self, points, rows, n_jobs)
 
     def compare(self, rows: NDArray[Any], points: NDArray[Any]) -> NDArray[Any]:
-        """Return the dissimilarities of all pairs as float64."""
+        """Return the dissimilarities of all rows to all points."""
         try:
             if self.name in SCIPY_METRICS:
                 return scipy.spatial.distance.cdist(rows, points, self.name, **self.params)
             return sklearn.metrics.pairwise_distances(rows, points, metric=self.name, **self.params)
         except TypeError as error:
-            problem = str(error).partition("\n\nInvoked with")[0]  # scipy's message goes on with the data
+            problem = str(error).partition("\n\nInvoked with")[0]  # the message of scipy goes on to print the data
             raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {problem}") from error
 
 
 class LibraryPoints(Points):
-    """Points as a plain array."""
+    """Points as a plain array, which a library compares with rows."""
 
     def __init__(self, metric: LibraryMetric, points: Rows, rows: Rows, n_jobs: int) -> None:
         self.n = points.n
@@ -101,10 +101,10 @@ class LibraryPoints(Points):
 
         n_parts = self._n_jobs
         if self._metric.name in SCIPY_METRICS:
-            # A tile of the smallest height may have many columns; its parts are small, so that Ctrl-C is answered.
+            # Even a tile of few rows may have many columns. Ctrl-C is answered between its parts, so they are small.
             n_parts = max(n_parts, min(len(out), len(out) * self._values.size // _tiles.SCIPY_TILE_WORK))
         if self._metric.name == "nan_euclidean":
-            # scikit-learn multiplies matrices, in threads of its own; the last digits depend on the size of the parts.
+            # scikit-learn multiplies matrices in its own threads, and the last digits depend on the size of the parts.
             n_parts = 1
         parts = np.array_split(tile, n_parts), np.array_split(out, n_parts)
         Parallel(n_jobs=self._n_jobs, backend="threading")(
@@ -114,7 +114,9 @@ class LibraryPoints(Points):
 
 def variances(rows: Rows, counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the variance of each feature, by which metric="seuclidean" divides."""
-    mean = sum_of_rows(rows, counts, weighted_sum) / counts.sum()  # exactly the value of a constant feature
+    # Differences from the first row are exactly zero in a constant feature, and so is the variance then.
+    first = rows.tile(slice(0, 1))[0].astype(np.float64)
+    mean = first + sum_of_rows(rows, counts, lambda tile, weights: weighted_sum(tile - first, weights)) / counts.sum()
 
     def squares(tile: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return weighted_sum((tile - mean) ** 2, weights)
@@ -145,19 +147,19 @@ def inverse_covariance(rows: Rows, counts: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def refuse_covariance(rows: Rows) -> NoReturn:
-    """Say that the covariance of these rows has no inverse."""
+    """Raise the error for rows whose covariance has no inverse."""
     raise ValueError(
-        f"metric='mahalanobis' needs the inverse of the covariance of the features, and that of X with shape "
-        f"{(rows.n, rows.n_features)} has none: reduce the features, or pass a matrix as metric_params={{'VI': ...}}"
+        f"the covariance of X with shape {(rows.n, rows.n_features)} has no inverse, which metric='mahalanobis' needs: "
+        "leave features out, or pass a matrix as metric_params={'VI': ...}"
     ) from None
 
 
 def sample_factor(counts: NDArray[np.float64], metric: str, parameter: str) -> float:
-    """Return n / (n - 1), by which a mean of squares becomes a variance; n is the sum of the weights."""
+    """Return n / (n - 1), which turns a mean of squares into a variance; n is the sum of the weights."""
     n = float(counts.sum())
     if n <= 1:
         raise ValueError(
-            f"metric={metric!r} takes variances from X, whose rows count as often as they weigh, which is {n:g} in "
-            f"sum: expected more than 1; scale the weights, or pass metric_params={{{parameter!r}: ...}}"
+            f"the weights of X sum to {n:g}: expected more than 1, because metric={metric!r} takes variances from X "
+            f"and a weight counts copies of a row; rescale the weights, or pass metric_params={{{parameter!r}: ...}}"
         )
     return n / (n - 1)

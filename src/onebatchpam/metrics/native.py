@@ -1,7 +1,7 @@
 """The metrics of the native core.
 
-Pixels and counts often come as floats, but are compared several times faster as bytes, and exactly. So whole numbers
-from 0 to 255 are recognised, and such numbers divided by 255, as images often are.
+Pixels and counts often come as floats, but the kernels compare bytes several times faster, and exactly. Therefore data
+are recognised if all values are whole numbers from 0 to 255, or such numbers divided by 255, as in many images.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from onebatchpam.data import Rows
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 
 NATIVE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "chebyshev", "cosine")
-BYTE_METRICS = ("manhattan", "euclidean", "sqeuclidean")  # those with kernels for bytes
+BYTE_METRICS = ("manhattan", "euclidean", "sqeuclidean")  # metrics that have kernels for bytes
 # Comparing this many features takes about as long as fetching a dissimilarity from memory.
 CHEAP_FEATURES = 16
-# Values divided by 255 are rounded, which puts a difference of two of them off by about 1e-5 of it. In a sum of this
-# many differences such errors even out.
+# Values divided by 255 are rounded, so the difference of two of them has a relative error of about 1e-5. Such errors
+# even out in a sum of at least this many differences.
 FEWEST_FEATURES_DIVIDED = 32
 
 
 @dataclass(frozen=True)
 class NativeMetric(Metric):
-    """One of the kernels in `src/core`."""
+    """A metric computed by the kernels in `src/core`."""
 
     name: str
-    byte_divisor: int | None = None  # if every value of the fitted data is a byte divided by this number
+    byte_divisor: int | None = None  # every value of the fitted data is a byte divided by it, unless None
 
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> NativeMetric:
         return replace(self, byte_divisor=find_byte_divisor(rows) if self.name in BYTE_METRICS else None)
 
     def fit_parts(self, summaries: list[Any]) -> NativeMetric:
-        return self  # one row of each part does not tell whether all values are bytes
+        return self  # the summaries, one row of each part, do not tell whether all values are bytes
 
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
         return NativePoints(self, points, rows, n_jobs)
@@ -63,12 +63,12 @@ class NativePoints(Points):
         self._packed.fill(self._converted(tile), out, viewer)
 
     def _converted(self, tile: NDArray[Any]) -> NDArray[Any]:
-        """Return a tile in the type and memory order of the kernels; the other rows stay as they are."""
+        """Return a tile in the type and memory order of the kernels; only one tile at a time is converted."""
         return np.ascontiguousarray(tile, dtype=self._row_dtype)
 
 
 def find_byte_divisor(rows: Rows) -> int | None:
-    """Return 1 or 255 if every value is a byte divided by it; None also if the rows are bytes already."""
+    """Return 1 or 255 if every value is a byte divided by it; None otherwise, and if the rows are uint8 already."""
     if rows.dtype == np.uint8:
         return None
     choices = (1, 255) if rows.row_size >= FEWEST_FEATURES_DIVIDED else (1,)
@@ -76,7 +76,7 @@ def find_byte_divisor(rows: Rows) -> int | None:
 
 
 def shared_divisor(metric: NativeMetric, points: Rows, rows: Rows) -> int | None:
-    """Return the divisor with which both sides are bytes; new rows, or the mean of rows, need not be."""
+    """Return the divisor if both points and rows are bytes divided by it; new rows or the mean of rows may not be."""
     divisor = metric.byte_divisor
     if divisor is None or not rows.are_bytes(divisor) or not points.are_bytes(divisor):
         return None

@@ -1,7 +1,7 @@
-"""Dissimilarities that may depend on the order of their arguments: functions, compiled functions, distances of text.
+"""The base of metrics that may depend on the order of their arguments: Python and compiled functions, and text.
 
-The order is candidate first, point second, whichever of the two are the rows of a block. A value that is not a
-dissimilarity is reported with the pair it came from.
+The first argument is the candidate and the second the point, whichever of the two is the row of a block. An error names
+the pair whose value is not a dissimilarity.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from onebatchpam.data import Rows
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 from onebatchpam.metrics.checks import PairError, check_entries
 
-# The cost of a comparison is unknown, so each call compares as many pairs as take about this long: Ctrl-C is answered
-# between calls.
+# A call should take about this long, because Ctrl-C is answered between calls. The cost of a comparison is unknown, so
+# the first call compares few pairs, and each later call as many as the time of the last call suggests.
 SECONDS_PER_CALL = 0.2
 FIRST_PAIRS = 16
 
 
 class OrderedMetric(Metric):
-    """A dissimilarity d(candidate, point), in general not d(point, candidate)."""
+    """A dissimilarity d(candidate, point), which need not equal d(point, candidate)."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """How errors call the metric."""
+        """The name of the metric in errors."""
 
     @abstractmethod
     def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
-        """Return d(row, point), or d(point, row) unless rows are first, as an array of shape (rows, points)."""
+        """Return d(row, point) if `rows_first`, otherwise d(point, row), as an array of shape (rows, points)."""
 
     def rows_per_call(self, points: NDArray[Any]) -> int | None:
-        """Return how many rows to compare in one call; None to go by the time they take."""
+        """Return how many rows to compare in one call; None if the number depends on the time that a call takes."""
         return None
 
     def tile_entries(self) -> int:
-        """Return how many pairs to compare between two updates of the progress bar."""
+        """Return the number of pairs in a tile; the progress bar is updated after each tile."""
         return _tiles.COMPARED_TILE_ENTRIES
 
     def entry_dtype(self, points: Rows, rows: Rows) -> np.dtype[Any]:
@@ -51,7 +51,7 @@ class OrderedMetric(Metric):
 
     def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
         if rows.n_features is None or rows.dtype == object:
-            raise ValueError("variant='lwcs' needs the mean of the rows: strings and other objects have none")
+            raise ValueError("variant='lwcs' needs the mean of the rows, and objects have none: use another variant")
         return super().mean(rows, weights)
 
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
@@ -59,7 +59,7 @@ class OrderedMetric(Metric):
 
 
 class OrderedPoints(Points):
-    """Points as a plain array, compared with a tile of rows in pieces."""
+    """Points as a plain array, which is compared with a tile of rows in pieces, one call for each piece."""
 
     def __init__(self, metric: OrderedMetric, points: Rows, rows: Rows, n_jobs: int, rows_first: bool) -> None:
         self.n = points.n
@@ -69,7 +69,7 @@ class OrderedPoints(Points):
         self._rows_first, self._n_jobs = rows_first, n_jobs
         rows_per_call = metric.rows_per_call(self._values)
         self._is_paced = rows_per_call is None
-        self._fewest_rows = n_jobs if self._is_paced else 1  # threads share the rows of a call
+        self._fewest_rows = n_jobs if self._is_paced else 1  # a row for each thread
         self._pairs = rows_per_call * self.n if rows_per_call else FIRST_PAIRS
 
     def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
@@ -84,7 +84,7 @@ class OrderedPoints(Points):
         return f"{self._metric.title}({first}, {second})"
 
     def _pieces(self, n_rows: int) -> Iterator[tuple[slice, slice]]:
-        """Cut a tile into pieces, each of about as many pairs as are to be compared in the next call."""
+        """Cut a tile into pieces of about `_pairs` pairs, a number that may change after each piece."""
         row, column = 0, 0
         while row < n_rows:
             if column == 0 and self._pairs >= self.n * self._fewest_rows:
@@ -103,9 +103,10 @@ class OrderedPoints(Points):
             check_entries(values)
         except PairError as error:
             raise error.moved(rows.start, columns.start) from error.__cause__
-        out[:] = values
+        with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which is refused later
+            out[:] = values
 
 
 def next_pairs(n_pairs: int, seconds: float) -> int:
-    """Return how many pairs to compare in the next call, given how long the last ones took."""
+    """Return how many pairs to compare in the next call, given the pairs and the seconds of the last call."""
     return max(1, min(8 * n_pairs, int(n_pairs * SECONDS_PER_CALL / max(seconds, 1e-6))))

@@ -10,45 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
 from onebatchpam._tiles import Indices
-from onebatchpam.data import Rows, check_matrix
+from onebatchpam.data import MatrixRows, Rows, check_matrix
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 from onebatchpam.metrics.checks import are_dissimilarities
 
 
-class MatrixRows(Rows):
-    """Rows that are known by their place in a matrix only."""
-
-    def __init__(self, matrix: NDArray[Any], indices: Indices | None = None, *, are_points: bool = False) -> None:
-        self.matrix, self.indices, self.are_points = matrix, indices, are_points
-        self.n = len(matrix) if indices is None else len(indices)
-        self.n_features, self.row_size, self.dtype, self.header = matrix.shape[1], 1, matrix.dtype, matrix
-
-    def tile(self, rows: slice) -> slice | Indices:
-        return rows if self.indices is None else self.indices[rows]
-
-    def take(self, indices: Indices) -> MatrixRows:
-        chosen = indices if self.indices is None else self.indices[indices]
-        return MatrixRows(self.matrix, chosen, are_points=self.are_points)
-
-    choose = take  # a choice of rows is a choice of numbers, which costs nothing
-
-    def given(self, indices: Indices) -> None:
-        return None
-
-
 @dataclass(frozen=True)
 class Precomputed(Metric):
-    """A look-up in a matrix."""
+    """The metric that looks up dissimilarities in a matrix."""
 
     is_fitted: bool = False
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> MatrixRows:
-        """Return the rows of a square matrix; after the fit those of a matrix of new rows x fitted rows."""
+        """Return the rows of a square matrix, or after the fit of a matrix of new rows x fitted rows."""
         matrix = check_matrix(X, name, estimator)
         if not self.is_fitted and matrix.shape[0] != matrix.shape[1]:
             raise ValueError(
-                f"metric='precomputed' expects a square matrix of dissimilarities, got shape {matrix.shape}; "
-                "an n x m block goes to onebatchpam.swap_search"
+                f"{name} has shape {matrix.shape}: metric='precomputed' expects a square matrix of dissimilarities; "
+                "pass an n x m block to onebatchpam.swap_search"
             )
         return MatrixRows(matrix, are_points=self.is_fitted)
 
@@ -61,19 +40,21 @@ class Precomputed(Metric):
         return MatrixPoints(rows.matrix, columns, transposed=not rows_first and not rows.are_points)
 
     def read_medoids(self, centers: Any, indices: Indices) -> MatrixRows:
-        return MatrixRows(np.empty((0, 0)), indices)
+        return MatrixRows(np.empty((0, 0)), indices)  # an empty matrix, because `pack` uses that of the rows
 
     def mean(self, rows: Rows, weights: NDArray[np.float64]) -> Rows:
-        raise ValueError("variant='lwcs' needs the mean of the rows: it does not work with metric='precomputed'")
+        raise ValueError(
+            "variant='lwcs' needs the mean of the rows, and metric='precomputed' has none: use another variant"
+        )
 
     def whole_block(self, rows: Rows) -> NDArray[np.float32] | None:
-        assert isinstance(rows, MatrixRows)  # as `check` returned them
+        assert isinstance(rows, MatrixRows)  # `check` returns such rows
         in_place = rows.indices is None and rows.matrix.dtype == np.float32 and rows.matrix.flags.c_contiguous
         return rows.matrix if in_place else None
 
 
 class MatrixPoints(Points):
-    """Some columns of a matrix or of its transpose, read only where they are needed."""
+    """Columns of a matrix or of its transpose, of which only the entries of each tile are read."""
 
     def __init__(self, matrix: NDArray[Any], columns: Indices, *, transposed: bool) -> None:
         self.n = len(columns)

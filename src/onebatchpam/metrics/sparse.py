@@ -1,4 +1,4 @@
-"""Sparse rows: the metrics that are computed without making the rows dense."""
+"""Metrics of sparse rows, computed without making the rows dense."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
-from sklearn.utils import check_array
+from scipy.sparse import csr_array
 
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import rows_per_tile
-from onebatchpam.data import Rows, SparseRows
+from onebatchpam.data import Rows, SparseRows, check_sparse
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 
 SPARSE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "cosine", "jaccard")
@@ -25,19 +24,11 @@ class SparseMetric(Metric):
     name: str
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> SparseRows:
-        matrix = check_array(X, accept_sparse="csr", dtype="numeric", input_name=name, estimator=estimator)
-        if not issparse(matrix):
-            return SparseRows(csr_array(matrix), header=X)
-        if matrix.shape[1] > np.iinfo(np.int32).max:
-            raise ValueError(f"{name} has {matrix.shape[1]} features: expected at most {np.iinfo(np.int32).max}")
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        return SparseRows(matrix, header=X)
+        return check_sparse(X, name, estimator)
 
     def mean(self, rows: Rows, weights: NDArray[np.float64]) -> SparseRows:
         whole = rows.in_memory()
-        assert isinstance(whole, SparseRows)  # `check` returned such rows
+        assert isinstance(whole, SparseRows)  # `check` returns such rows
         return SparseRows(csr_array(np.reshape((weights / weights.sum()) @ whole.matrix, (1, -1))))
 
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
@@ -45,7 +36,7 @@ class SparseMetric(Metric):
 
 
 class SparsePoints(Points):
-    """Points packed by feature."""
+    """Sparse points, packed feature by feature for the native kernels."""
 
     def __init__(self, name: str, points: Rows, rows: Rows, n_jobs: int) -> None:
         self.n = points.n

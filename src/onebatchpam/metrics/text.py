@@ -1,4 +1,4 @@
-"""Dissimilarities of strings, by rapidfuzz: the extra `text`."""
+"""Metrics of strings, computed by rapidfuzz, which the extra `text` installs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
 from onebatchpam._optional import require
-from onebatchpam.data import ArrayRows, Rows, are_strings, check_objects, is_path, read_strings
+from onebatchpam.data import ArrayRows, Rows, are_strings, check_objects, holds_strings, is_path, read_strings
 from onebatchpam.metrics.base import Metric, Points
 from onebatchpam.metrics.ordered import OrderedMetric
 
-# The module of rapidfuzz.distance for each name, and the parameters of its functions.
+# For each name, the module in rapidfuzz.distance and the parameters that only this metric has.
 TEXT_METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "levenshtein": ("Levenshtein", ("weights",)),
     "damerau_levenshtein": ("DamerauLevenshtein", ()),
@@ -31,9 +31,9 @@ TEXT_METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class TextMetric(OrderedMetric):
-    """A distance of rapidfuzz, between 0 and 1 if normalised.
+    """A distance of rapidfuzz, which is between 0 and 1 with the parameter ``normalized=True``.
 
-    With unequal weights of insertion and deletion it depends on the order of the strings.
+    It depends on the order of the strings if insertions and deletions have different weights.
     """
 
     name: str
@@ -44,7 +44,7 @@ class TextMetric(OrderedMetric):
         return self.name
 
     def check_params(self) -> None:
-        """Raise for a parameter that the metric does not have: rapidfuzz would ignore it."""
+        """Raise for a parameter that the metric does not have, because rapidfuzz would ignore it."""
         require("rapidfuzz", extra="text", needed_by=f"metric={self.name!r}")
         known = ("normalized", "processor", *TEXT_METRICS[self.name][1])
         unknown = [param for param in self.params if param not in known]
@@ -80,20 +80,21 @@ class TextMetric(OrderedMetric):
                 dtype=np.float32,
                 workers=n_jobs,
             )
-        except (TypeError, ValueError, OverflowError) as error:  # of a parameter, because the strings were checked
+        except (TypeError, ValueError, OverflowError) as error:  # from a parameter: the strings were checked
             raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {error}") from error
         return values if rows_first else values.T
 
 
 @dataclass(frozen=True)
 class HammingMetric(Metric):
-    """The Hamming distance of strings or of rows of numbers: the data decide which."""
+    """The Hamming distance of strings or of rows of numbers, depending on the data."""
 
     text: TextMetric
     numeric: Metric
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
-        return (self.text if are_strings(X) else self.numeric).check(X, name, estimator)
+        is_text = holds_strings(X) if is_path(X) else are_strings(X)
+        return (self.text if is_text else self.numeric).check(X, name, estimator)
 
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
         return (self.text if rows.n_features is None else self.numeric).fit(rows, weights)
@@ -103,12 +104,12 @@ class HammingMetric(Metric):
 
 
 def check_strings(X: Any, name: str, metric: str) -> NDArray[np.object_]:
-    """Return the strings in X as an array of objects."""
+    """Return the strings in X as an array of objects; raise if an element is not a string."""
     objects = check_objects(X, name)
     for i, value in enumerate(objects):
         if not isinstance(value, str):
             raise ValueError(
                 f"{name}[{i}]={reprlib.repr(value)} is of type {type(value).__name__}: metric={metric!r} expects "
-                "strings; leave missing ones out, or replace them"
+                "strings; leave missing values out, or replace them"
             )
     return objects

@@ -1,12 +1,12 @@
-"""Medoids for a block: where a search starts, its swaps, its refinement, and the assignment of all rows.
+"""Search: medoids for a block. Where a search starts, its swaps, its refinement, and the assignment of all rows.
 
     start ─▶ swaps ─▶ refine ─▶ assignment
       │        │         └ candidates: which rows a round of refinement tries
-      │        └ the native search, shown a block tile by tile
-      └ first_medoids: rows drawn by k-means++ and its relatives
+      │        └ shows the block to the native search, tile by tile
+      └ first_medoids: rows drawn by k-means++ and its relatives; build: rows chosen by PAM's BUILD
 
-In: a `Space` with its `Block` of candidates x points, and weights of the points. Out: medoids as row indices, and the
-label of every row.
+In: a `Space` with its `Block` of candidates x points, and the weights of the points. Out: medoids as row indices, and
+the label of every row.
 """
 
 from onebatchpam.search.assignment import (
@@ -41,6 +41,6 @@ from onebatchpam.search.first_medoids import (
     ls_kmeans_plus_plus,
     random_medoids,
 )
-from onebatchpam.search.refine import PROGRESS_OF_PASS, Refinable, Refined, Refinement, check_rounds, mark
+from onebatchpam.search.refine import PROGRESS_OF_PASS, Refinable, Refined, Refinement, check_rounds
 from onebatchpam.search.start import Start, check_init, check_n_init, choose_start, draw_medoids, starts_by_build
 from onebatchpam.search.swaps import MANY_CANDIDATES, SwapOptions, SwapResult, run_swaps, swap_search

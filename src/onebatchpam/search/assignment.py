@@ -1,4 +1,4 @@
-"""The assignment: every row to its nearest medoid; and medoids that are duplicates of others moved apart."""
+"""Assigning every row to its nearest medoid, and moving medoids that duplicate another medoid to other rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onebatchpam.space import Distances, Space
 
 @dataclass(frozen=True)
 class Assignment:
-    """The nearest medoid of every row, the lowest slot of equally near ones, and the distance to it."""
+    """The slot of the nearest medoid of every row (of equally near ones, the lowest), and the distance to it."""
 
     labels: NDArray[Any]
     distances: NDArray[Any]
@@ -26,13 +26,13 @@ class Assignment:
 
     @property
     def inertia(self) -> float:
-        """The weighted sum of the distances. Its last digits do not depend on the tiles in which the rows came."""
+        """The weighted sum of the distances, added up in parts of a fixed size so that tile sizes do not change it."""
         parts = tile_bounds(len(self.labels), _tiles.ROWS_PER_SUM)
         return math.fsum(np.sum(self.distances[part] * self.weights[part], dtype=np.float64) for part in parts)
 
 
 def label_tiles(distances: Distances, stages: Stages) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[Any]]]:
-    """Return tile by tile the range of rows, their nearest medoids and the distances to these."""
+    """Yield, for each tile, the range of its rows, the slots of their nearest medoids, and the distances to these."""
     with stages.stage("assignment", total=distances.n_rows) as bar:
         for rows, tile in distances.each_tile(distances.dtype):
             nearest = tile.argmin(axis=1)
@@ -48,7 +48,7 @@ def find_nearest(
     stages: Stages | None = None,
     labels: NDArray[Any] | None = None,
 ) -> Assignment:
-    """Assign all rows; the labels are written to the array `labels`, if it is given."""
+    """Assign each row to its nearest medoid, a column of `distances`; write the labels to `labels` if there is one."""
     labels = np.empty(distances.n_rows, dtype=np.int32) if labels is None else labels
     nearest_distances = np.empty(distances.n_rows, dtype=distances.dtype)
     for rows, nearest, values in label_tiles(distances, Stages() if stages is None else stages):
@@ -59,7 +59,7 @@ def find_nearest(
 def assign_all(
     space: Space, medoids: Indices, stages: Stages | None = None, labels: NDArray[Any] | None = None
 ) -> Assignment:
-    """Assign all rows of a space to these medoids."""
+    """Assign all rows of a space to their nearest medoids."""
     return find_nearest(space.distances_from(medoids), space.weights, stages, labels)
 
 
@@ -70,7 +70,10 @@ def assign(
     assignment: Assignment | None = None,
     labels: NDArray[Any] | None = None,
 ) -> tuple[Indices, Assignment]:
-    """Assign all rows, unless the assignment is known; move medoids that are duplicates of others apart."""
+    """Move duplicate medoids to other rows; return the medoids and the assignment of all rows to them.
+
+    `assignment` is the assignment to the medoids as they are passed in; it is computed if it is None.
+    """
     if assignment is None:
         assignment = assign_all(space, medoids, stages, labels)
     elif labels is not None:
@@ -83,7 +86,7 @@ def assign(
 
 
 def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> Indices:
-    """Return the medoids with every duplicate moved to the row farthest from all medoids."""
+    """Return the medoids with every duplicate replaced by the row that is farthest from all medoids."""
     duplicates = find_duplicates(assignment.labels[medoids], assignment.distances[medoids], len(space.fixed))
     if len(duplicates) == 0:
         return medoids
@@ -99,9 +102,10 @@ def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> In
 
 
 def find_duplicates(labels: NDArray[Any], distances: NDArray[Any], n_fixed: int) -> Indices:
-    """Return the slots of medoids that are at distance 0 of another one, given the labels of the medoids.
+    """Return the slots of medoids at distance 0 from another medoid, given the labels and distances of the medoids.
 
-    A batch may not contain the rare rows that would have drawn a duplicate away during the search.
+    A search can end with duplicates, because a batch may lack the rare rows that would have drawn one of them away.
+    Fixed medoids are not reported, because they must stay.
     """
     is_duplicate = (labels != np.arange(len(labels))) & (distances == 0)
     is_duplicate[:n_fixed] = False
@@ -111,9 +115,10 @@ def find_duplicates(labels: NDArray[Any], distances: NDArray[Any], n_fixed: int)
 def move_duplicates(
     medoids: Indices, duplicates: Indices, find_farthest: Callable[[Indices, slice], int | None]
 ) -> Indices:
-    """Return the medoids with each duplicate moved to the farthest row, as long as a row is apart from all medoids.
+    """Return the medoids with each duplicate replaced by the row that is farthest from all medoids.
 
-    `find_farthest` is told the medoids and which of them was moved last, and returns None if no row is apart.
+    `find_farthest` takes the medoids and the slice of the slot that was replaced last (empty at first), and returns a
+    row. It returns None if every row is at distance 0 from a medoid; the remaining duplicates then stay.
     """
     medoids, moved = medoids.copy(), slice(0, 0)
     for slot in duplicates:
@@ -125,7 +130,8 @@ def move_duplicates(
 
 
 def split_by_label(labels: NDArray[Any]) -> Iterator[tuple[int, Indices]]:
-    """Return each label that occurs, which are not negative, with the rows that have it in ascending order."""
-    order = np.argsort(labels.astype(np.min_scalar_type(labels.max())), kind="stable")  # linear time for short types
+    """Yield each label that occurs, with the rows that have it in ascending order; no label is negative."""
+    # NumPy sorts integers of at most 16 bits in linear time.
+    order = np.argsort(labels.astype(np.min_scalar_type(labels.max())), kind="stable")
     for cluster in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         yield int(labels[cluster[0]]), cluster

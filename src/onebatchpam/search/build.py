@@ -1,8 +1,7 @@
-"""PAM's BUILD: medoids chosen one after the other, each the row that lowers the loss most.
+"""PAM's BUILD: choose medoids one after the other, each time the row that lowers the loss most.
 
-It draws nothing, and the search that follows looks at the candidates in the order of their sums, the most central one
-first. So neither a random state nor the order of the rows enters, and a row that comes twice is the same as a row of
-weight two.
+BUILD draws nothing, and the swap search that follows it tries the most central candidates first. So the result depends
+neither on the random state nor on the order of the rows, and a row that occurs twice counts like a row of weight two.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from onebatchpam.blocks import WholeBlock
 
 @dataclass(frozen=True)
 class Build:
-    """The start of a search for k medoids that BUILD will choose once there is a block."""
+    """A start that is still to be chosen: BUILD chooses k medoids, the fixed ones included, once there is a block."""
 
     k: int
     fixed: Indices
 
     def choose(self, block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> Indices:
-        """Return k rows of a block; of rows that lower the loss equally, the most central one is chosen."""
+        """Choose k rows of a block, the fixed ones first; of rows that lower the loss equally, the most central one."""
         order = most_central_first(block, weights, n_jobs)
         n_fixed = len(self.fixed)
         medoids = np.concatenate([self.fixed, np.empty(self.k - n_fixed, np.int64)])
@@ -38,10 +37,10 @@ class Build:
 
 
 def most_central_first(block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> Indices:
-    """Return the rows in the order of their weighted sums."""
+    """Return the row indices of a block, those with the smallest weighted sums first."""
     return np.argsort(weighted_sums(block, weights, n_jobs), kind="stable")
 
 
 def weighted_sums(block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> NDArray[np.float64]:
-    """Return the weighted sum of every row."""
+    """Return the weighted sum of every row of a block."""
     return WholeBlock(block).weighted_sums(weights, n_jobs)

@@ -1,8 +1,8 @@
 """Candidates for refinement: the few rows of each cluster that are most likely to be better medoids.
 
-They come from two estimates. The batch knows every swap, but only by the m / k batch points of each cluster: it finds
-medoids that are wanted elsewhere. A sample of each cluster, its judges, knows only the swaps inside it, but those far
-better: it finds the row in the middle.
+They come from two estimates. The batch estimates the gain of every swap, but with only about m / k batch points in
+each cluster; it finds medoids that are needed elsewhere. The judges, a sample of one cluster, compare only members of
+this cluster with each other, but far more precisely; they find the row in its middle.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from onebatchpam.blocks import Block
 from onebatchpam.search.assignment import find_nearest, split_by_label
 from onebatchpam.space import Distances, Space
 
-CANDIDATES_BY_BATCH = 5  # for each medoid, in each round
+# Candidates for each medoid in each round: those that the batch prefers, and those that the judges prefer.
+CANDIDATES_BY_BATCH = 5
 CANDIDATES_BY_CLUSTER = 5
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
 JUDGES_PER_CLUSTER = 100
-# Rows that are labelled and judged at a time: few enough to stay in a file's window cache, and with so few entries that
-# they are small beside the data, but enough that each cluster has several of them.
+# Rows, and numbers in these rows, that are labelled and judged at a time: few enough that the rows of a file are still
+# in its window cache when they are judged, but enough that each cluster has several of them.
 PART_ROWS, PART_ENTRIES = 2**18, 2**22
 
 
 @dataclass(frozen=True)
 class Judges:
-    """Some points of a cluster, by which the members of the cluster are compared."""
+    """Points of a cluster over which the losses of its members are compared."""
 
     points: Batch
-    second_distances: NDArray[np.float32]  # to the medoid that is left if the medoid of the cluster goes
+    second_distances: NDArray[np.float32]  # of each judge to its second nearest medoid
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Candidates, each with the slot of the medoid whose place it might take and a score: the smaller, the better."""
+    """Candidates, each with the slot of the medoid that it might replace, and a score; smaller scores are better."""
 
     indices: Indices
     slots: NDArray[Any]
@@ -50,14 +51,14 @@ class Ranked:
 def best_by_batch(
     block: Block, search: _core.SwapSearch, is_open: NDArray[np.bool_], tried: NDArray[np.bool_], n_jobs: int
 ) -> Indices:
-    """Return for each open medoid the untried rows of a block that, by the batch, had best take its place."""
+    """Return, for each open medoid, the few untried rows of a block that gain most on the batch by replacing it."""
     gains, slots = block.best_swaps(search, n_jobs)
     untried = np.flatnonzero(~tried & is_open[slots])
     return untried[smallest_of_each(slots[untried], -gains[untried], CANDIDATES_BY_BATCH)]
 
 
 def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int) -> Indices:
-    """Return the positions of the smallest keys of each group, at most `count`; of equal keys the first."""
+    """Return the positions of the smallest keys of each group, at most `count` per group; of equal keys the first."""
     order = np.lexsort((keys, groups))
     starts = np.searchsorted(groups[order], groups[order])
     return order[np.arange(len(order)) - starts < count]
@@ -66,7 +67,7 @@ def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int
 def draw_judges(
     points: Batch, state: _core.SwapSearch, is_open: NDArray[np.bool_], rng: np.random.RandomState
 ) -> dict[int, Judges]:
-    """Draw judges from the points of each open cluster; the points are the columns of the search."""
+    """Draw the judges of each open cluster, by slot, among its points; `state` knows the cluster of every point."""
     judges, second_distances = {}, state.second_distances
     for slot, cluster in split_by_label(state.nearest):
         if is_open[slot]:
@@ -77,7 +78,7 @@ def draw_judges(
 
 
 def label_parts(space: Space, medoids: Indices) -> Iterator[tuple[Indices, NDArray[Any]]]:
-    """Return all rows of a space with their nearest medoids, in parts that are read once."""
+    """Yield all rows of a space in parts: the row indices, and the slots of the nearest medoids."""
     for part in tile_bounds(space.n, min(PART_ROWS, PART_ENTRIES // space.rows.row_size)):
         rows = np.arange(part.start, part.stop)
         yield rows, find_nearest(space.distances_from(medoids, rows), space.weights[part]).labels
@@ -110,9 +111,9 @@ def rank_members(
     judged: Iterable[int],
     judge: Callable[[int, Indices], NDArray[np.float64]],
 ) -> Ranked:
-    """Return, for each judged cluster, the few candidates with the smallest loss.
+    """Return, for each judged cluster, the few candidates with the smallest loss, as positions among the labels.
 
-    `judge` returns the losses of members of a cluster, which are known by their positions among the labels.
+    `judge` takes the slot of a cluster and the positions of some of its members, and returns the loss of each member.
     """
     indices, slots, scores = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
     judged = set(judged)
@@ -128,7 +129,7 @@ def rank_members(
 
 
 def best_of_ranked(parts: list[Ranked]) -> Ranked:
-    """Return, for each cluster, the best candidates of all parts."""
+    """Return, for each cluster, the best candidates of all parts together."""
     indices, slots, scores = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "slots", "scores")
     )
@@ -143,10 +144,10 @@ def mean_losses(
     second_distances: NDArray[np.float32],
     n_jobs: int,
 ) -> NDArray[np.float64]:
-    """Return each member's mean loss over the judges of its cluster; a member is not compared with itself.
+    """Return each member's mean loss over the judges of its cluster.
 
-    The loss is the distance of a judge to the member, or to the second nearest medoid if that is less. The distance of
-    a row to itself tells nothing, and would prefer the members that happen to be judges.
+    The loss of a judge is its distance to the member, or to its second nearest medoid if that is smaller. A member that
+    is itself a judge is left out of its own mean, because its distance 0 would favour it over other members.
     """
     losses, buffer = np.empty(len(members)), TileBuffer(distances.n_columns)
     for rows in distances.tiles():

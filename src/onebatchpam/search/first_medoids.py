@@ -1,7 +1,7 @@
-"""Medoids drawn rather than searched for: where a search starts, or all that an estimator does.
+"""Medoids that are drawn: the start of a search, or the result of the seeding estimators.
 
-Every method draws with a probability that grows with a power of the distance to the medoids drawn before, and is
-proportional to the weights of the rows. The default power is 1, because the k-medoids objective sums plain distances.
+Rows are drawn with a probability proportional to their weight. k-means++ and its relatives multiply it by a power of
+the distance to the medoids drawn before. The default power is 1, because the k-medoids objective sums plain distances.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.space import Space
 
-N_PROPOSALS = 5
-CHAIN_LENGTH = 20
+N_PROPOSALS = 5  # the default of LS-k-means++
+CHAIN_LENGTH = 20  # the default of K-MC^2
 
 
 def random_medoids(n: int, k: int, rng: np.random.RandomState, fixed: Indices | None = None) -> Indices:
-    """Draw k of n rows, each set equally likely; fixed medoids come first."""
+    """Draw k of n rows, with every set equally likely; the fixed medoids are among the k and come first."""
     fixed = np.empty(0, np.int64) if fixed is None else fixed
     ranks = sample_without_replacement(n - len(fixed), k - len(fixed), random_state=rng)
     return np.concatenate([fixed, rows_of_ranks(ranks.astype(np.int64), fixed)])
 
 
 def draw_by_weight(space: Space, k: int, rng: np.random.RandomState) -> Indices:
-    """Draw k distinct rows by their weights; fixed medoids come first."""
+    """Draw k distinct rows by their weights; the fixed medoids are among the k and come first."""
     if are_equal(space.weights):
         return random_medoids(space.n, k, rng, space.fixed)
     drawn = sample_by_odds(space.weights, k - len(space.fixed), rng, exclude=space.fixed)
@@ -38,8 +38,8 @@ def draw_by_weight(space: Space, k: int, rng: np.random.RandomState) -> Indices:
 
 
 def draw_with_replacement(space: Space, size: int, exclude: Indices, rng: np.random.RandomState) -> Indices:
-    """Draw rows by their weights, possibly the same ones again, but none of the excluded ones."""
-    if are_equal(space.weights):  # then no array of the length of the data is needed
+    """Draw rows by their weights, with replacement; excluded rows are never drawn."""
+    if are_equal(space.weights):  # equal weights need no array of odds, which is as long as the data
         return rows_of_ranks(rng.randint(space.n - len(exclude), size=size), exclude)
     odds = space.weights.copy()
     odds[exclude] = 0
@@ -49,9 +49,9 @@ def draw_with_replacement(space: Space, size: int, exclude: Indices, rng: np.ran
 def kmeans_plus_plus(
     space: Space, k: int, run: Run, *, power: float = 1.0, distances: NDArray[np.float32] | None = None
 ) -> Indices:
-    """Draw medoids one by one among all rows.
+    """Draw medoids one after the other, each among all rows.
 
-    The distances of every medoid to all rows are written to `distances` of shape (k, n), if it is given.
+    If there is an array `distances` of shape (k, n), the distances of every medoid to all rows are written to it.
     """
     medoids = begin_with_fixed(space, k)
     nearest = np.full(space.n, np.inf)
@@ -70,27 +70,27 @@ def kmeans_plus_plus(
 
 
 def begin_with_fixed(space: Space, k: int) -> Indices:
-    """Return an array for k medoids that begins with the fixed ones."""
+    """Return an array of k medoids that begins with the fixed ones; the others are not set yet."""
     return np.concatenate([space.fixed, np.empty(k - len(space.fixed), np.int64)])
 
 
 def draw_far(
     nearest: NDArray[Any], weights: NDArray[np.float64], medoids: Any, power: float, rng: np.random.RandomState
 ) -> int:
-    """Draw a row with odds of its weight times a power of its distance to the nearest medoid."""
+    """Draw a row that is not a medoid, with odds of weight times a power of the distance to the nearest medoid."""
     odds = raise_to_power(nearest, power) * weights
     odds[medoids] = 0
-    if not odds.any():  # only duplicates of medoids are left
+    if not odds.any():  # every other row is a duplicate of a medoid
         odds[:] = weights
         odds[medoids] = 0
     return int(rng.choice(len(odds), p=odds / odds.sum()))
 
 
 def raise_to_power(distances: NDArray[Any], power: float) -> NDArray[np.float64]:
-    """Return numbers in proportion to a power of the distances; zero at distance zero, whatever the power."""
+    """Return numbers proportional to a power of the distances; distance zero gives zero, even with power zero."""
     odds = distances.astype(np.float64)
     if odds.any():
-        odds /= odds.max()  # so that no power of it overflows
+        odds /= odds.max()  # powers of numbers up to 1 do not overflow
         np.power(odds, power, out=odds, where=odds > 0)
     return odds
 
@@ -98,20 +98,21 @@ def raise_to_power(distances: NDArray[Any], power: float) -> NDArray[np.float64]
 def ls_kmeans_plus_plus(
     space: Space, k: int, run: Run, *, n_proposals: int = N_PROPOSALS, power: float = 1.0
 ) -> tuple[Indices, int, int]:
-    """Draw medoids by k-means++, then propose further rows and make the best swap with each that improves.
+    """Draw medoids by k-means++, then propose more rows one after the other, and swap in those that lower the loss.
 
-    Return the medoids, how many rows were proposed, and how many were swapped in. Fewer rows are proposed if all are at
-    distance 0. The search keeps the nearest and the second nearest medoid of every row, so that a proposal is weighed
-    against all medoids at the price of its n distances.
+    Return the medoids, the number of proposals and the number of swaps. The proposals end early if every row is at
+    distance 0 from a medoid. The search knows the nearest and the second nearest medoid of every row, so that a
+    proposal can be tried in the place of each medoid at the cost of its n distances.
     """
     distances = np.empty((k, space.n), np.float32)
     medoids = kmeans_plus_plus(space, k, run, power=power, distances=distances)
-    n_proposals = n_proposals if len(space.fixed) < k < space.n else 0  # otherwise there is nothing to swap
+    n_proposals = n_proposals if len(space.fixed) < k < space.n else 0  # a swap takes a free medoid and another row
     with run.stages.stage("local search", total=n_proposals, unit=" proposals") as bar:
-        # The search is told of more candidates than there are rows, because it ends after as many in vain.
+        # The search ends after a full cycle of candidates without a swap. It is told of more candidates than rows, so
+        # that rejected proposals never make up a full cycle.
         n_candidates = space.n + n_proposals
         search = _core.SwapSearch(n_candidates, medoids, distances, space.weights, 0.0, len(space.fixed))
-        del distances  # the search has a copy
+        del distances  # the search has copied them
         n_made = 0
         while n_made < n_proposals and search.nearest_distances.any():
             n_made += 1
@@ -123,7 +124,7 @@ def ls_kmeans_plus_plus(
 
 
 def kmc2(space: Space, k: int, run: Run, *, chain_length: int = CHAIN_LENGTH, power: float = 1.0) -> Indices:
-    """Draw medoids one by one, each the end of a Markov chain over a few rows instead of a choice among all."""
+    """Draw medoids one after the other, each as the end of a Markov chain over a few rows instead of among all rows."""
     medoids = begin_with_fixed(space, k)
     if len(space.fixed) == 0:
         medoids[0] = draw_with_replacement(space, 1, medoids[:0], run.rng)[0]
@@ -141,9 +142,10 @@ def kmc2(space: Space, k: int, run: Run, *, chain_length: int = CHAIN_LENGTH, po
 
 
 def walk_chain(distances: NDArray[Any], power: float, rng: np.random.RandomState) -> int:
-    """Return where a walk along a chain ends.
+    """Return the position at which a walk along a chain of rows ends.
 
-    The walk moves to the next row with probability min(1, (distance of the next row / of the present row)^power).
+    The walk looks at one row after the other, and moves from its present row to this row with probability
+    min(1, (distance of this row / distance of the present row)^power).
     """
     odds = raise_to_power(distances, power)
     present = 0

@@ -1,15 +1,17 @@
-"""Refinement: the batch screens, all points confirm.
+"""Refinement: the batch screens candidates, all points confirm them.
 
-A batch ranks candidates well but not finely. Each round takes a few promising candidates of every cluster, computes
-their dissimilarities to all points, and runs the same swap search on that transposed block (candidates x all points),
-whose loss is the objective itself. So a round never makes the objective worse. Where all points would be too many
-dissimilarities, a fresh sample of points confirms, and the objective over all points has the last word.
+A batch finds promising candidates, but does not tell exactly which of them is best. So each round takes a few
+candidates of every cluster, computes their dissimilarities to all points, and runs the same swap search on that
+transposed block (candidates x all points). Its loss is the objective itself, so that a round never makes the objective
+worse. If all points would take too many dissimilarities, a fresh sample of points confirms the candidates; the refined
+medoids are then kept only if the objective over all points is not worse.
 
 The rows may be in memory or in partitions: see `Refinable`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,34 +23,42 @@ from onebatchpam import _core, _tiles
 from onebatchpam._draws import Batch
 from onebatchpam._parameters import check_integer
 from onebatchpam._run import Run
-from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
+from onebatchpam._tiles import Indices, TileBuffer, mark, tile_bounds
 from onebatchpam.blocks import Block, WholeBlock, fill_checked, open_block
 from onebatchpam.search.assignment import Assignment, spread_medoids
 from onebatchpam.search.candidates import CANDIDATES_PER_MEDOID, Judges, best_by_batch, draw_judges
 from onebatchpam.search.swaps import SwapOptions, SwapResult, run_swaps
-from onebatchpam.space import Distances, Space
+from onebatchpam.space import Space, TiledDistances
 
 MAX_AUTOMATIC_ROUNDS = 10
-LEAST_PROGRESS = 2e-4  # another round is made while the last one lowered the objective by more than this fraction
-# Among very many candidates, a search that is refined afterwards need not find its last swaps: a pass that lowers the
-# loss by less than this fraction is its last.
+# Refinement ends with a round that lowers the loss by less than this fraction of it.
+LEAST_PROGRESS = 2e-4
+# A batch search that is refined afterwards need not find its last swaps: with very many candidates, it ends with a pass
+# that lowers the loss by less than this fraction of it.
 PROGRESS_OF_PASS = 5e-3
-# Dissimilarities that a round looks at: of candidates and medoids to the points that confirm them.
+# The number of confirming points is chosen such that a round takes at most this many dissimilarities of candidates and
+# medoids to points; there are at least as many points as in the batch, however.
 MOST_ENTRIES = 2**26
-ROWS_TRANSPOSED = 256  # at a time, because a column of so many rows stays in the first-level cache
+# Rows of a tile that are transposed at a time: so few that a column of them stays in the first-level cache.
+ROWS_TRANSPOSED = 256
 
 
 def check_rounds(refine: Any, name: str) -> int:
-    """Return the largest number of rounds for the `refine` parameter of an estimator."""
+    """Check the `refine` parameter of an estimator, and return the largest number of rounds."""
     if isinstance(refine, str) and refine == "auto":
         return MAX_AUTOMATIC_ROUNDS
     if isinstance(refine, str):
-        raise ValueError(f"{name}={refine!r}: expected 'auto' or a number of rounds")
+        raise ValueError(f"{name}={refine!r}: expected 'auto' or an integer of at least 0, the number of rounds")
     return check_integer(refine, name, at_least=0)
 
 
 class Refinable(Protocol):
-    """All rows of a data set that have a weight. The indices of rows are those of `space`, the rows at hand."""
+    """All n rows of a data set that have a positive weight. `space` holds the rows at hand, and indices refer to it.
+
+    `draw_points` draws points that stand for all rows. `best_members` returns, for each judged cluster, the untried
+    rows with the smallest mean loss over its judges. `objectives` sums over all rows, once for each set of
+    medoids.
+    """
 
     n: int
 
@@ -63,7 +73,7 @@ class Refinable(Protocol):
 
 @dataclass(frozen=True)
 class Refined:
-    """The medoids after refinement."""
+    """The medoids after refinement, and the rounds and swaps that it took."""
 
     medoids: Indices
     n_rounds: int = 0
@@ -71,7 +81,7 @@ class Refined:
 
 
 class Refinement:
-    """The refinement of medoids that a batch search found."""
+    """Refines the medoids that searches on one block found, one set of medoids after the other."""
 
     def __init__(
         self,
@@ -86,27 +96,27 @@ class Refinement:
         self._population, self._block, self._weights = population, block, weights
         self._options = replace(options, least_progress=0.0)
         self._rounds, self._memory_limit, self._run = rounds, memory_limit, run
-        self._buffer: TileBuffer | None = None  # for the block of candidates, which all refinements share
+        self._buffer: TileBuffer | None = None  # holds the block of candidates, for all calls of `refine`
 
     def refine(self, medoids: Indices, candidates: Indices | None = None) -> Refined:
-        """Improve medoids by swaps that are confirmed; given candidates are tried first."""
+        """Improve medoids by swaps that the points confirm; the first round tries `candidates`, if there are any."""
         population, k = self._population, len(medoids)
         if self._rounds == 0 or self._block.m == population.n or self._options.n_fixed == k:
-            return Refined(medoids)  # a batch of all rows has confirmed every swap already
+            return Refined(medoids)  # a batch of all rows has confirmed every swap, and fixed medoids allow no swap
         with self._run.stages.stage("refinement", unit=" rounds") as bar:
             points = population.draw_points(self._n_points(k))
             refined = self._run_rounds(medoids, points, candidates, bar)
             if len(points.indices) < population.n:
                 before, after = population.objectives([medoids, refined.medoids])
                 if after > before:
-                    return Refined(medoids, refined.n_rounds)  # the sample has misled
+                    return Refined(medoids, refined.n_rounds)  # the swaps were good for the sample only
             return refined
 
     def _n_points(self, k: int) -> int:
-        """Return how many points confirm: so many that a round costs no more than the block itself, if that is few."""
+        """Return the number of confirming points, such that a round takes no more dissimilarities than the block."""
         n, m = self._population.n, self._block.m
         n_points = min(n * m // (k * CANDIDATES_PER_MEDOID), MOST_ENTRIES // (k * (1 + CANDIDATES_PER_MEDOID)))
-        return min(max(m, n_points), n)  # fewer points than the batch has would tell nothing new
+        return min(max(m, n_points), n)  # fewer points would tell less than the batch does
 
     def _run_rounds(self, medoids: Indices, points: Batch, candidates: Indices | None, bar: tqdm) -> Refined:
         confirmation = self._begin_confirmation(medoids, points)
@@ -122,7 +132,7 @@ class Refinement:
             bar.set_postfix(swaps=refined.n_swaps, objective=search.loss, refresh=False)
             bar.update()
             if candidates is None:
-                # A medoid that none of its candidates could replace is proposed no more candidates.
+                # If no candidate has replaced a medoid, no more candidates are proposed for it.
                 proposals.is_open = search.medoids != np.arange(len(medoids))
                 if search.loss > state.loss * (1 - LEAST_PROGRESS):
                     break
@@ -130,17 +140,20 @@ class Refinement:
         return refined
 
     def _begin_confirmation(self, medoids: Indices, points: Batch) -> Confirmation:
-        if self._buffer is None:
+        if self._buffer is None or self._buffer.n_columns != len(points.indices):
             self._buffer = TileBuffer(len(points.indices))
         limit = self._memory_limit - self._block.n_bytes
         confirmation = Confirmation(self._population, medoids, points, self._buffer, limit, self._options, self._run)
-        if len(points.indices) == self._population.n:
+        if len(points.indices) == self._population.n:  # the rows farthest from all medoids are known
             confirmation.spread_medoids()
         return confirmation
 
 
 class Proposals:
-    """Which rows to try next: some for each open medoid, none of them twice."""
+    """Proposes candidates: a few rows for each open medoid, none of them twice.
+
+    A medoid is open until a round has found no better row for it; fixed medoids are never open.
+    """
 
     def __init__(
         self,
@@ -155,18 +168,18 @@ class Proposals:
         self._population, self._block, self._weights, self._points = population, block, weights, points
         self._n_fixed, self._run = options.n_fixed, run
         self._are_all_points = len(points.indices) == population.n
-        # Only the points are screened by the batch, because they are compared with the batch already.
+        # If the points are a sample, the batch screens only these, which spares a pass over the block in each round.
         self._screen = block if self._are_all_points else block.subset(points.indices)
         self._tried = np.empty(0, np.int64)
         self.is_open = np.arange(k) >= self._n_fixed
 
     @property
     def screen_bytes(self) -> int:
-        """How many bytes the screen holds besides the block."""
+        """The number of bytes that the screen keeps in addition to the block."""
         return 0 if self._screen is self._block else self._screen.n_bytes
 
     def propose(self, medoids: Indices, state: _core.SwapSearch) -> Indices:
-        """Return untried rows for the open medoids; the state is that of the medoids and the points."""
+        """Return untried rows for the open medoids; `state` knows the nearest medoids of the confirming points."""
         k, run = len(medoids), self._run
         self._tried = np.union1d(self._tried, medoids)
         search = _core.SwapSearch(k, np.arange(k), self._block.rows(medoids), self._weights, 0.0, self._n_fixed)
@@ -180,15 +193,8 @@ class Proposals:
         return np.concatenate([by_batch, by_cluster])
 
 
-def mark(indices: Indices, n: int) -> NDArray[np.bool_]:
-    """Return an array of n truth values, true at these indices."""
-    marks = np.zeros(n, dtype=bool)
-    marks[indices] = True
-    return marks
-
-
 class Confirmation:
-    """Medoids with their dissimilarities to the confirming points, and the search among them and candidates."""
+    """Medoids with their dissimilarities to the confirming points; makes the swaps that these points confirm."""
 
     def __init__(
         self,
@@ -207,12 +213,12 @@ class Confirmation:
         self._fill(self._rows, medoids)
 
     def state(self) -> _core.SwapSearch:
-        """Return the nearest and second nearest medoid of every point, and the loss."""
+        """Return a search that knows the nearest and second nearest medoids of all points, and the loss."""
         k = len(self.medoids)
         return _core.SwapSearch(k, np.arange(k), self._rows, self._points.weights, self._options.tol)
 
     def spread_medoids(self) -> None:
-        """Move medoids that are duplicates of others, as the assignment would in the end: a start that is not worse."""
+        """Replace duplicate medoids, as the assignment would do at the end; this never makes the loss worse."""
         state = self.state()
         assignment = Assignment(state.nearest, state.nearest_distances, self._population.space.weights)
         spread = spread_medoids(self._population.space, self.medoids, assignment)
@@ -221,44 +227,44 @@ class Confirmation:
             self._fill(self._rows, spread)
 
     def confirm(self, candidates: Indices, other_bytes: int) -> SwapResult:
-        """Make the swaps with candidates that lower the loss over the points."""
+        """Swap candidates in where that lowers the loss over the points."""
         k = len(self.medoids)
-        known = np.concatenate([self.medoids, candidates[~np.isin(candidates, self.medoids)]])
-        block = self._open_block(known, self._limit - other_bytes)
+        contenders = np.concatenate([self.medoids, candidates[~np.isin(candidates, self.medoids)]])
+        block = self._open_block(contenders, self._limit - other_bytes)
         search = run_swaps(block, np.arange(k), self._points.weights, self._options, self._run.silent())
-        self._rows, self.medoids = block.rows(search.medoids), known[search.medoids]
+        self._rows, self.medoids = block.rows(search.medoids), contenders[search.medoids]
         return search
 
-    def _open_block(self, known: Indices, limit: int) -> Block:
-        """Return the block of medoids and candidates x points; the rows of the medoids are known."""
+    def _open_block(self, contenders: Indices, limit: int) -> Block:
+        """Return the block of contenders x points; the first k contenders are the medoids, whose rows are at hand."""
         k = len(self.medoids)
-        if 4 * len(known) * len(self._points.indices) > limit:
-            return open_block(self._compare, self._points.indices, known, k, limit)
-        entries = self._buffer.for_rows(slice(0, len(known)))
+        if 4 * len(contenders) * len(self._points.indices) > limit:
+            return open_block(self._compare, self._points.indices, contenders, k, limit)
+        entries = self._buffer.for_rows(slice(0, len(contenders)))
         entries[:k] = self._rows
-        self._fill(entries[k:], known[k:])
+        self._fill(entries[k:], contenders[k:])
         return WholeBlock(entries)
 
     def _fill(self, out: NDArray[np.float32], candidates: Indices) -> None:
-        """Write d(candidate, point), a row for each candidate; the points are gone through once."""
+        """Write d(candidate, point) to `out`, a row for each candidate, in one pass over the points."""
         if len(candidates):
             self._compare(self._points.indices, candidates).fill(slice(0, len(candidates)), out)
 
-    def _compare(self, points: Indices, candidates: Indices | None) -> Distances:
+    def _compare(self, points: Indices, candidates: Indices | None) -> TiledDistances:
         assert candidates is not None  # a confirmation never compares all rows as candidates
         return TransposedDistances(self._population.space, points, candidates, self._run.n_jobs)
 
 
-class TransposedDistances(Distances):
+class TransposedDistances(TiledDistances):
     """Dissimilarities of a few candidates to many points, computed a tile of points at a time."""
 
     def __init__(self, space: Space, points: Indices, candidates: Indices, n_jobs: int) -> None:
         self.n_rows, self.n_columns = len(candidates), len(points)
         self.dtype, self.is_cheap = np.dtype(np.float32), False
         self._space, self._candidates, self._n_jobs = space, candidates, n_jobs
-        self._point_indices = None if len(points) == space.n else points
+        self._point_indices = None if len(points) == space.n else points  # None: all rows of the space
 
-    def tiles(self) -> Any:
+    def tiles(self) -> Iterator[slice]:
         return tile_bounds(self.n_rows, _tiles.TILE_ENTRIES // self.n_columns)
 
     def fill(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer | None = None) -> None:

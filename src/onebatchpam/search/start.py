@@ -1,11 +1,10 @@
-"""Where a search starts: at the medoids of the last fit, at medoids that are drawn or given, or at PAM's BUILD.
+"""Where a search starts: at the medoids of the last fit, at medoids that the user passed, at drawn ones, or by BUILD.
 
 BUILD is for small data, and draws nothing; see `build.py`.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,8 @@ from onebatchpam.search.build import Build
 from onebatchpam.search.first_medoids import draw_by_weight, kmc2, kmeans_plus_plus, ls_kmeans_plus_plus
 from onebatchpam.space import Space
 
-# BUILD looks at the whole block for every medoid. With more rows a search from random ones is as good, and faster.
+# BUILD reads the whole block once for each medoid. With more rows than this, a search from random medoids is as good,
+# and faster.
 MOST_ROWS_TO_BUILD = 200
 
 Start = Indices | Build
@@ -33,22 +33,25 @@ INITS = tuple(METHODS)
 
 
 def check_init(init: Any, k: int) -> str | Indices:
-    """Return the `init` parameter of an estimator: the name of a method, or k row indices."""
+    """Check the `init` parameter of an estimator, and return it: the name of a method, or k row indices."""
     if isinstance(init, str):
         return check_choice(init, "init", ("auto", *INITS))
-    return check_medoids(init, k, sys.maxsize, "init")
+    return check_medoids(init, k, None, "init")
 
 
 def check_n_init(n_init: Any, init: Any) -> int:
-    """Return the number of starts."""
+    """Check the `n_init` parameter of an estimator, the number of starts, and return it."""
     n_starts = check_integer(n_init, "n_init", at_least=1)
     if n_starts > 1 and not isinstance(init, str):
-        raise ValueError(f"n_init={n_starts} with given medoids as init would repeat one start: expected n_init=1")
+        raise ValueError(
+            f"n_init={n_starts} would repeat the same start, because init holds medoids: expected n_init=1, or the "
+            "name of a method like init='random'"
+        )
     return n_starts
 
 
 def choose_start(init: str | Indices, last_medoids: Indices | None, space: Space, k: int, m: int, run: Run) -> Start:
-    """Return where the search with a batch of m rows starts: at the medoids of the last fit, if there are any."""
+    """Return the start of a search with a batch of m rows; medoids of the last fit take precedence over `init`."""
     if last_medoids is not None:
         name = "medoid_indices_ of the last fit (warm_start=True)"
         return put_fixed_first(space, space.find(last_medoids, k, name), name)
@@ -58,21 +61,21 @@ def choose_start(init: str | Indices, last_medoids: Indices | None, space: Space
 
 
 def starts_by_build(init: str, m: int, n: int) -> bool:
-    """Tell whether the search with a batch of m of n rows starts by BUILD."""
+    """Tell whether a search with a batch of m of the n rows starts by BUILD."""
     return init == "auto" and m == n <= MOST_ROWS_TO_BUILD
 
 
 def draw_medoids(init: str | Indices, space: Space, k: int, run: Run) -> Indices:
-    """Return k distinct rows, drawn by the method of this name or given by the user."""
+    """Return k distinct rows: drawn by the method that `init` names, or the rows that the user passed as `init`."""
     if isinstance(init, str):
         return METHODS["random" if init == "auto" else init](space, k, run)
     return put_fixed_first(space, space.find(init, k, "init"), "init")
 
 
 def put_fixed_first(space: Space, medoids: Indices, name: str) -> Indices:
-    """Return medoids that the user gave, the fixed ones before the others."""
+    """Return medoids with the fixed ones moved to the front; raise if one of these is missing."""
     missing = np.setdiff1d(space.fixed, medoids)
     if len(missing):
         row = space.given_indices(missing)[0]
-        raise ValueError(f"{name} lacks row {row}, which is one of fixed_medoids: expected all of them in it")
+        raise ValueError(f"{name} lacks row {row}, which is one of fixed_medoids: expected all of these in it")
     return np.concatenate([space.fixed, medoids[~np.isin(medoids, space.fixed)]])

@@ -1,8 +1,8 @@
-"""The swap search: all rows of a block are candidates, the loss is summed over its columns.
+"""The swap search: all rows of a block are candidates, and the loss is summed over its columns.
 
-The native search is shown the block tile by tile, so that Ctrl-C is answered and progress is shown in between. Among
-very many candidates a few of them, evenly spaced, yield most swaps: the search converges among these first, and looks
-at all candidates only to finish.
+The native search sees the block tile by tile, so that Ctrl-C is answered and progress is shown between tiles. With very
+many candidates, the search first converges among a few of them, evenly spaced, because these already yield most swaps;
+then it goes on with all candidates.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from onebatchpam.blocks import Block, WholeBlock, check_block
 from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.first_medoids import random_medoids
 
-# With more candidates than this the search converges first among a part of them, which is no less than a fifth of this
-# number. The rule knows only the number of candidates, because the storage of a block must not change the result.
+# With more candidates than this, the search first converges among every 16th of them, or among more if these would be
+# fewer than a fifth of this number. The rule depends only on the number of candidates, because the storage of a block
+# must not change the result.
 MANY_CANDIDATES = 100_000
 LARGEST_STRIDE = 16
 
 
 @dataclass(frozen=True)
 class SwapResult:
-    """What a swap search found.
+    """Result of a swap search.
 
     Attributes
     ----------
     medoids : ndarray of shape (k,)
-        Rows of the block.
+        Row indices of the medoids in the block.
     loss : float
-        Weighted sum over the columns of the distance to the nearest medoid.
+        Sum over all columns of the dissimilarity to the nearest medoid, times the weight of the column.
     n_iter : int
         Passes over all candidates.
     n_swaps : int
         Swaps made.
     converged : bool
-        Whether the search came to its end: a full cycle of candidates passed without a swap; False when `max_iter`
-        ended it.
+        True if the search ended because a full cycle of candidates brought no swap, False if `max_iter` ended it.
     """
 
     medoids: NDArray[np.int64]
@@ -65,19 +65,19 @@ class SwapResult:
 
 @dataclass(frozen=True)
 class SwapOptions:
-    """When a swap search ends."""
+    """Settings of a swap search."""
 
     max_iter: int = 100
     tol: float = 1e-6
-    n_fixed: int = 0  # the first medoids, which are never swapped
-    # With many candidates, a pass that lowers the loss by less than this fraction of it is the last.
+    n_fixed: int = 0  # this many medoids, the first ones, are never swapped
+    # With more than MANY_CANDIDATES, the search ends with a pass that lowers the loss by less than this fraction of it.
     least_progress: float = 0.0
 
 
 def run_swaps(
     block: Block, start: Indices | Build, weights: NDArray[np.float64], options: SwapOptions, run: Run
 ) -> SwapResult:
-    """Improve medoids by eager swaps until a full cycle of candidates brings none."""
+    """Improve medoids by eager swaps until a full cycle of candidates brings no swap."""
     if isinstance(start, Build):
         return _run_from_build(block, start, weights, options, run)
     with run.stages.stage("swap search", unit=" candidates") as bar:
@@ -94,15 +94,17 @@ def run_swaps(
 
 
 def choose_levels(n: int, medoids: Indices) -> Iterator[Indices | None]:
-    """Return the candidates among which to search, from a few evenly spaced ones to all, which are None.
+    """Return the levels of a search, each with its candidates: first a few evenly spaced ones, at last all (None).
 
-    Every level contains the medoids from which the search starts, and the levels before it.
+    Every level contains the medoids from which the search starts, and the candidates of the levels before it.
     """
     levels: list[Indices | None] = [None]
     while n > MANY_CANDIDATES:
         stride = min(LARGEST_STRIDE, 5 * n // MANY_CANDIDATES)
         spaced = np.arange(0, n, stride) if levels[-1] is None else levels[-1][::stride]
         candidates = np.union1d(spaced, medoids)
+        if 2 * len(candidates) > n:
+            break  # the medoids alone are so many that a level of them would save little
         levels.append(candidates)
         n = len(candidates)
     return reversed(levels)
@@ -111,6 +113,7 @@ def choose_levels(n: int, medoids: Indices) -> Iterator[Indices | None]:
 def _sweep_until_idle(
     block: Block, medoids: Indices, weights: NDArray[np.float64], options: SwapOptions, n_jobs: int, bar: tqdm
 ) -> SwapResult:
+    """Show the native search all candidates, pass after pass, until it ends."""
     search = _core.SwapSearch(block.n, medoids, block.rows(medoids), weights, options.tol, options.n_fixed)
     if options.n_fixed == len(medoids):
         return SwapResult(medoids, search.loss, 0, 0, True)
@@ -136,10 +139,10 @@ def _find_best_single(block: Block, start: Indices, weights: NDArray[np.float64]
 def _run_from_build(
     block: Block, start: Build, weights: NDArray[np.float64], options: SwapOptions, run: Run
 ) -> SwapResult:
-    """Search from the medoids that BUILD chooses, the most central candidates first; the block is small."""
+    """Search from the medoids that BUILD chooses, and try the most central candidates first."""
     entries = block.rows(np.arange(block.n))
     order = most_central_first(entries, weights, run.n_jobs)
-    places = np.argsort(order)  # where each row is in this order
+    places = np.argsort(order)  # the position of each row in this order
     medoids = places[start.choose(entries, weights, run.n_jobs)]
     search = run_swaps(WholeBlock(entries[order]), medoids, weights, options, run)
     return replace(search, medoids=order[search.medoids])
@@ -156,35 +159,38 @@ def swap_search(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> SwapResult:
-    """Choose k rows of a block of dissimilarities that are close to all of its columns.
+    """Choose k rows of a block of dissimilarities such that every column is close to one of them.
 
-    FasterPAM's eager swaps on a block of one's own: every row is a candidate, every column a point to be near to. A
-    square matrix gives FasterPAM itself, an n x m block OneBatchPAM's search. With more than 100,000 rows the search
-    converges among every 16th of them before it goes on with all.
+    This is the swap search of FasterPAM on a block of your own: every row is a candidate for a medoid, every column is
+    a point. With a square matrix it is FasterPAM itself, with an n x m block it is the batch search of OneBatchPAM.
+    With more than 100,000 rows, the search first converges among some of them, evenly spaced, and then goes on with
+    all rows.
 
     Parameters
     ----------
     block : array-like of shape (n, m)
-        Entry (i, j) is the dissimilarity of candidate i and point j: finite and not negative. Held in float32.
+        Entry (i, j) is the dissimilarity of candidate i and point j, a finite number that is not negative. Converted to
+        float32 if it is of another type.
     n_clusters : int
         Number of medoids, k.
     init : array-like of shape (k,), default=None
-        Rows to start from; drawn at random when None.
+        Row indices of the medoids from which the search starts; None draws them at random.
     weights : array-like of shape (m,), default=None
-        Weights of the columns, not negative; ones when None.
+        Weights of the columns, not negative; None gives every column weight 1.
     max_iter : int, default=100
-        Largest number of passes over all candidates.
+        Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
         A swap must lower the loss by more than this fraction of it.
     n_jobs : int, default=None
-        Number of threads: None means 1, -1 all processors. Does not change the result.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Draws `init`.
+        Draws the first medoids if `init` is None.
 
     Returns
     -------
     SwapResult
-        With `medoids`, `loss`, `n_iter`, `n_swaps` and `converged`.
+        The medoids as row indices of the block, their loss, and how the search went.
 
     Examples
     --------

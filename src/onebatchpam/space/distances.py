@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,30 +15,64 @@ from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.data import Rows
 from onebatchpam.metrics import LARGEST, PairError, Points, describe_bad_value, raise_for_bad_entry
 
-Name = Callable[[int], str]  # what the user calls the row, or the column, of this index
+Name = Callable[[int], str]  # takes the index of a row or a column, returns its name in error messages
 
 
 def name_in(array: str, indices: Indices | None = None) -> Name:
-    """Return names like X[7]; the indices are those of the rows in X, if they are not the first ones in order."""
+    """Return a function that names rows like X[7]; `indices` are their indices in the array, None means 0, 1, 2, ..."""
     return lambda i: f"{array}[{i if indices is None else indices[i]}]"
 
 
 class Tally:
-    """Counts the dissimilarities that are computed, or looked up if they are precomputed."""
+    """Counts the dissimilarities that are computed, or read if they are precomputed."""
 
     def __init__(self) -> None:
         self.n_distances = 0
 
 
-class Distances:
-    """The dissimilarities of rows to packed points: a block that is computed when it is asked for."""
+class TiledDistances(ABC):
+    """A block of dissimilarities, rows x columns, whose tiles are computed only when they are needed."""
+
+    n_rows: int
+    n_columns: int
+    dtype: np.dtype[Any]
+    is_cheap: bool  # whether computing an entry again takes no longer than fetching it from memory
+
+    @abstractmethod
+    def tiles(self) -> Iterator[slice]:
+        """Return the ranges of rows to compute at a time, which cover all rows."""
+
+    @abstractmethod
+    def fill(self, rows: slice, out: NDArray[Any], viewer: _core.Viewer | None = None) -> None:
+        """Write the dissimilarities of consecutive rows to `out`, and show them to the viewer if there is one."""
+
+    def each_tile(self, dtype: Any = np.float32) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Compute and yield all tiles; each overwrites the one before, so that it stays in the cache."""
+        buffer = TileBuffer(self.n_columns, dtype)
+        for rows in self.tiles():
+            tile = buffer.for_rows(rows)
+            self.fill(rows, tile)
+            yield rows, tile
+
+    def compute(self, out: NDArray[Any] | None = None, stages: Stages | None = None) -> NDArray[Any]:
+        """Return all dissimilarities, of shape (n_rows, n_columns); write them to `out` if there is one."""
+        out = np.empty((self.n_rows, self.n_columns), self.dtype) if out is None else out
+        with (Stages() if stages is None else stages).stage("distances", total=self.n_rows) as bar:
+            for rows in self.tiles():
+                self.fill(rows, out[rows])
+                bar.update(rows.stop - rows.start)
+        return out
+
+
+class Distances(TiledDistances):
+    """The dissimilarities of rows to packed points."""
 
     def __init__(
         self,
         rows: Rows,
         points: Points,
         *,
-        name_row: Name = name_in("X"),  # noqa: B008 (a function, which nothing changes)
+        name_row: Name = name_in("X"),  # noqa: B008 (the default is a function, which cannot change)
         name_column: Name = name_in("Y"),  # noqa: B008
         tally: Tally | None = None,
     ) -> None:
@@ -48,11 +83,9 @@ class Distances:
         self._tally = Tally() if tally is None else tally
 
     def tiles(self) -> Iterator[slice]:
-        """Return the ranges of rows in which to compute all of them."""
         return tile_bounds(self.n_rows, self._points.tile_rows)
 
     def fill(self, rows: slice, out: NDArray[Any], viewer: _core.Viewer | None = None) -> None:
-        """Write the dissimilarities of consecutive rows to `out`; show them to a viewer, if there is one."""
         try:
             if viewer is None:
                 self._points.fill(self._rows.tile(rows), out)
@@ -63,25 +96,8 @@ class Distances:
             raise ValueError(f"{pair} {error.problem}") from error.__cause__
         self._tally.n_distances += out.size
 
-    def each_tile(self, dtype: Any = np.float32) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Compute all tiles; each takes the place of the one before, so that it stays in the cache."""
-        buffer = TileBuffer(self.n_columns, dtype)
-        for rows in self.tiles():
-            tile = buffer.for_rows(rows)
-            self.fill(rows, tile)
-            yield rows, tile
-
-    def compute(self, out: NDArray[Any] | None = None, stages: Stages | None = None) -> NDArray[Any]:
-        """Return all dissimilarities, of shape (n_rows, n_columns)."""
-        out = np.empty((self.n_rows, self.n_columns), self.dtype) if out is None else out
-        with (Stages() if stages is None else stages).stage("distances", total=self.n_rows) as bar:
-            for rows in self.tiles():
-                self.fill(rows, out[rows])
-                bar.update(rows.stop - rows.start)
-        return out
-
     def refuse(self, rows: slice, tile: NDArray[Any]) -> None:
-        """Raise for the first entry of a tile that is not a dissimilarity; there is one."""
+        """Raise for the first entry of a tile that is not a dissimilarity; the caller knows that there is one."""
         try:
             raise_for_bad_entry(tile)
         except PairError as error:
@@ -89,7 +105,7 @@ class Distances:
             raise ValueError(f"{pair} {error.problem}") from None
 
     def check(self, rows: slice, columns: NDArray[Any], values: NDArray[Any]) -> None:
-        """Raise unless these are dissimilarities: one for each of the rows, to the column of this index."""
+        """Raise unless all values are dissimilarities: one value for each row, with the index of its column."""
         bad = np.flatnonzero(~((values >= 0) & (values <= LARGEST)))
         if len(bad):
             pair = self._name_pair(rows.start + int(bad[0]), int(columns[bad[0]]))

@@ -24,7 +24,7 @@ def open_space(
     estimator: object = None,
     sample_weight: ArrayLike | None = None,
 ) -> Space:
-    """Check a data set, fit the metric to it, and make it ready to be compared."""
+    """Check a data set, fit the metric to it, and return the space of its rows."""
     X = load_sparse(X)
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X))
     rows = resolved.check(X, "X", estimator=estimator)
@@ -42,30 +42,33 @@ def distance_block(
     n_jobs: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Compute the dissimilarities between the rows of two arrays.
+    """Compute the dissimilarities of all rows of X to all rows of Y.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, n_features), path, or n strings or objects
-        Rows of the block. Bytes (uint8) are compared as bytes, other small integers and float32 in float32, all
-        others in float64; only a tile at a time is converted. May be on disk, as in the fit of an estimator.
-    Y : array-like or sparse matrix of shape (m, n_features), or m strings or objects
-        Columns of the block.
+        Rows of the block. May be on disk, as in `OneBatchPAM.fit`. If X and Y are uint8, they are compared as bytes;
+        if float32 holds every value of their types, as float32; otherwise as float64. Only a tile of X is converted at
+        a time.
+    Y : array-like or sparse matrix of shape (m, n_features), path, or m strings or objects
+        Columns of the block. Read into memory as a whole.
     metric : str or callable, default="euclidean"
-        As in `OneBatchPAM`, but for ``"precomputed"``. The rows of X are its first argument, those of Y its second.
+        Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`, but not ``"precomputed"``. Rows of X
+        are its first argument, rows of Y its second.
     metric_params : dict, default=None
-        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. The variances of ``"seuclidean"``
-        and the covariance of ``"mahalanobis"`` are those of X unless given here; the ranges of ``"gower"`` are those
-        of X.
+        Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. Unless given here, the variances of
+        ``"seuclidean"`` and the covariance of ``"mahalanobis"`` are those of X. The ranges of ``"gower"`` are always
+        those of X.
     n_jobs : int, default=None
-        Number of threads: None means 1, -1 all processors.
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
+        result does not depend on it.
     out : ndarray of shape (n, m), C-contiguous, default=None
-        Where to write the result: float32, or the type that the result would have.
+        Array to which the result is written, of float32 or of the type that a new array would have.
 
     Returns
     -------
     ndarray of shape (n, m)
-        `out` if given. Otherwise a new array: float64 when X or Y needs float64, else float32.
+        `out` if it was passed. Otherwise a new array, of float64 if the rows are compared as float64, else of float32.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def distance_block(
            [7.]])
     """
     if tags_of(metric).is_pairwise:
-        raise ValueError(f"metric={metric!r} leaves nothing to compute: expected a metric of rows")
+        raise ValueError(f"metric={metric!r} leaves nothing to compute: expected a metric of rows, such as 'euclidean'")
     X, Y = load_sparse(X), load_sparse(Y)
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X) or issparse(Y))
     rows = resolved.check(X, "X")
@@ -90,13 +93,14 @@ def distance_block(
 
 
 def check_out(out: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-    """Raise unless dissimilarities of this shape and type can be written there."""
+    """Raise unless `out` is None or can hold dissimilarities of this shape and type."""
     if out is None:
         return
     if not isinstance(out, np.ndarray):
-        raise ValueError(f"out is of type {type(out).__name__}: expected an array")
+        raise ValueError(f"out is of type {type(out).__name__}: expected a NumPy array, or None")
     if out.shape != shape or out.dtype not in (np.float32, dtype) or not out.flags.carray:
         raise ValueError(
             f"out has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "
-            f"expected a writeable C-contiguous {dtype} array of shape {shape}"
+            f"expected a writeable, C-contiguous array of shape {shape} and dtype {dtype}, as np.empty({shape}, "
+            f"np.{dtype})"
         )

@@ -15,10 +15,10 @@ from onebatchpam.space.distances import Distances, Tally, name_in
 
 
 class Space:
-    """Rows with a fitted metric, the weights by which every sum over rows goes, and the medoids that are fixed.
+    """Rows with a fitted metric, the weights of the rows in every sum, and the medoids that are fixed.
 
-    Fixed medoids come first among medoids. A space may hold some of the user's rows only: then `given_indices` says
-    which of the user's rows its rows are, and errors call them by that.
+    Fixed medoids come before all other medoids. A space may hold only some of the user's rows; `given_indices` returns
+    their indices in the user's data, by which error messages name them.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Space:
         self._n_jobs, self._indices = n_jobs, indices
 
     def distances_to(self, points: Indices, candidates: Indices | None = None) -> Distances:
-        """Return d(candidate, point): a row for each candidate, which are all rows unless given."""
+        """Return d(candidate, point), a row for each candidate; None makes all rows candidates."""
         return self._compare(candidates, points, rows_first=True)
 
     def distances_from(self, medoids: Indices, points: Indices | None = None) -> Distances:
-        """Return d(medoid, point): a row for each point, which are all rows unless given."""
+        """Return d(medoid, point), a row for each point; None makes all rows points."""
         return self._compare(points, medoids, rows_first=False)
 
     def _compare(self, rows: Indices | None, columns: Indices, *, rows_first: bool) -> Distances:
@@ -75,15 +75,15 @@ class Space:
         return self.metric.whole_block(self.rows)
 
     def given(self, indices: Indices) -> Any:
-        """Return rows in the form in which the user gave them; None if the data are dissimilarities."""
+        """Return rows in the form in which the user passed them; None if the data are precomputed dissimilarities."""
         return self.rows.given(indices)
 
     def given_indices(self, indices: Indices) -> Indices:
-        """Return which of the user's rows these are."""
+        """Return the indices that these rows have in the user's data."""
         return indices if self._indices is None else self._indices[indices]
 
     def find(self, given: ArrayLike, k: int, name: str) -> Indices:
-        """Return where k of the user's rows are in this space; check that they are k distinct rows."""
+        """Check k distinct row indices in the user's data, and return the indices of these rows in this space."""
         rows = check_medoids(given, k, self.n_given, name)
         if self._indices is None:
             return rows
@@ -91,11 +91,11 @@ class Space:
         places = order[np.minimum(np.searchsorted(self._indices, rows, sorter=order), self.n - 1)]
         absent = rows[self._indices[places] != rows]
         if len(absent):
-            raise ValueError(f"{name} holds row {absent[0]}, whose weight is zero: expected rows that have a weight")
+            raise ValueError(f"{name} holds row {absent[0]}, whose weight is zero: expected rows of positive weight")
         return places
 
     def present(self) -> Space:
-        """Return the space of the rows that have a weight: a row of weight zero is as good as absent."""
+        """Return the space without the rows of weight zero, which count as absent."""
         if self.weights.all():
             return self
         indices = np.flatnonzero(self.weights)
