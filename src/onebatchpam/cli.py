@@ -31,7 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; each command sets `run` to the function that runs it."""
-    parser = argparse.ArgumentParser(prog="onebatchpam", description=onebatchpam.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="onebatchpam", description="k-medoids clustering for data too large for an n x n matrix."
+    )
     parser.add_argument("--version", action="version", version=onebatchpam.__version__)
     commands = parser.add_subparsers(required=True, metavar="command")
     demo = commands.add_parser("demo", help="cluster the digits that ship with scikit-learn and print a report")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam import algorithms
-from onebatchpam._parameters import Settings, check_fixed_medoids, check_n_clusters
+from onebatchpam._parameters import Settings, check_fixed_medoids, check_medoids, check_n_clusters
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
@@ -98,11 +98,13 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         """Gather on the driver a sample of the rows, the fixed medoids, and the medoids of the start."""
         sample, weights = data.draw(size)
         last_medoids = self._last_medoids(settings.warm_start, data.n, settings.n_clusters)
-        wanted = [fixed, *([] if isinstance(settings.init, str) else [settings.init])]
+        wanted = [fixed]
+        if not isinstance(settings.init, str):
+            wanted.append(check_medoids(settings.init, settings.n_clusters, data.n, "init"))
         wanted += [] if last_medoids is None else [last_medoids]
         missing = np.setdiff1d(np.concatenate(wanted), sample.indices)
         if len(missing):
-            taken = data.take(check_inside(missing, data.n))
+            taken = data.take(missing)
             absent = taken.indices[taken.weights == 0]
             if len(absent):
                 raise ValueError(
@@ -213,14 +215,6 @@ class OneBatchPAM(algorithms.OneBatchPAM):
 def label_lazily(parts: list[Any], sizes: NDArray[np.int64] | None, metric: Metric, medoids: Any) -> Any:
     """Return the label of each row, the position of its nearest medoid, as a Dask array that is computed on demand."""
     return lazy_array("predict", label_rows, parts, sizes, (), np.int32, metric, medoids)
-
-
-def check_inside(indices: Indices, n: int) -> Indices:
-    """Return the row indices of `init`; raise if there are no such rows."""
-    outside = indices[indices >= n]
-    if len(outside):
-        raise ValueError(f"init holds {outside[0]}: expected row indices from 0 to {n - 1}")
-    return indices
 
 
 def check_lazy(out: LabelsOut, name: str, labels: str) -> None:

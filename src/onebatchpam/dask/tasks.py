@@ -62,13 +62,13 @@ class Drawn:
     rates: NDArray[np.float64]
 
 
-def draw(partition: Partition, scan: BlockScan | None, exclude: Indices, seed: int, until: float) -> Drawn:
+def draw(partition: Partition, scanned: BlockScan | None, exclude: Indices, seed: int, until: float) -> Drawn:
     """Return the rows whose clocks ring before the time `until`.
 
     The rate of a clock is the weight of the row, times the distance of the row to the batch if a scan is given.
     Excluded rows have the rate 0, so that their clocks never ring.
     """
-    rates = partition.weights.copy() if scan is None else partition.weights * scan.distances
+    rates = partition.weights.copy() if scanned is None else partition.weights * scanned.distances
     rates[partition.find(exclude)] = 0
     clocks = ring_clocks(rates, np.random.default_rng([seed, partition.number]))
     rung = np.flatnonzero(clocks < until)
@@ -97,12 +97,12 @@ class ScanSummary:
     n_apart: int  # number of rows with a positive weight and a positive distance to the batch
 
 
-def summarise_scan(partition: Partition, scan: BlockScan, points: Indices) -> ScanSummary:
+def summarise_scan(partition: Partition, scanned: BlockScan, points: Indices) -> ScanSummary:
     """Sum up a scan; `points` are the indices of the batch points among all rows."""
-    rates = partition.weights * scan.distances
+    rates = partition.weights * scanned.distances
     rates[partition.find(points)] = 0
-    nearest = np.bincount(scan.nearest, partition.weights, minlength=len(points)).astype(np.float64)
-    return ScanSummary(scan.largest, nearest, float(rates.sum()), int(np.count_nonzero(rates)))
+    nearest = np.bincount(scanned.nearest, partition.weights, minlength=len(points)).astype(np.float64)
+    return ScanSummary(scanned.largest, nearest, float(rates.sum()), int(np.count_nonzero(rates)))
 
 
 def mean_of(partition: Partition, metric: Metric) -> tuple[int, float, Any] | None:

@@ -162,7 +162,7 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
 
     starts = [draw_medoids(settings.init, space, k, run) for k in ks]
     began = time.perf_counter()
-    batch, block = draw_batch(InMemory(space, ks[0], settings.memory_limit, run), m, settings.variant)
+    batch, block = draw_batch(InMemory(space, max(2, ks[0]), settings.memory_limit, run), m, settings.variant)
     block_seconds = time.perf_counter() - began
 
     options = SwapOptions(settings.max_iter, settings.tol)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam._optional import require
+
 if TYPE_CHECKING:
     from onebatchpam.evaluation.k_selection import KSelection
 
@@ -33,10 +35,7 @@ def save_medoids(medoids: NDArray[Any], sizes: NDArray[Any], shape: tuple[int, i
 
 def plot_k_selection(selection: KSelection, axes: Any = None) -> Any:
     """Draw inertia and medoid silhouette over k and mark the k that each suggests; return the axes of the inertia."""
-    try:
-        import matplotlib.pyplot as plt  # imported here, because it is optional and slow
-    except ImportError as error:
-        raise ImportError("KSelection.plot needs matplotlib: pip install 'onebatchpam[plot]'") from error
+    plt = require("matplotlib.pyplot", extra="plot", needed_by="a plot")  # imported here, because it is slow to import
 
     left = plt.figure(figsize=(6, 3.5), layout="constrained").subplots() if axes is None else axes
     right = left.twinx()
