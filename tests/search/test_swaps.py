@@ -326,3 +326,11 @@ def test_inputs_are_left_alone():
     assert isinstance(swap_search(block, 3, weights=weights, init=init), SwapResult)
     for array, copy in zip((block, weights, init), copies, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+def test_levels_end_however_many_medoids_there_are(monkeypatch):
+    monkeypatch.setattr(swaps, "MANY_CANDIDATES", 10)
+    for k in (5, 11, 30, 100):
+        levels = list(swaps.choose_levels(100, np.arange(k)))
+        assert levels[-1] is None
+        assert all(2 * len(level) <= 100 for level in levels[:-1])

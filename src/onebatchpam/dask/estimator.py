@@ -17,7 +17,7 @@ from onebatchpam._tiles import Indices
 from onebatchpam.algorithms import Clustering, LabelsOut, read_features, warn_if_imperfect
 from onebatchpam.batch import resolve_batch_size
 from onebatchpam.dask.known import KnownRows
-from onebatchpam.dask.partition import join
+from onebatchpam.dask.partition import GivenRows, join
 from onebatchpam.dask.population import Partitioned, PartitionedData, rows_to_gather
 from onebatchpam.dask.scheduler import Partitions, example_of, known_sizes, lazy_array, parts_of
 from onebatchpam.dask.tasks import assess, label_rows, transform_rows
@@ -202,7 +202,8 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super().score(X, y, sample_weight)
         self._check_new(X)
-        found = Partitions(X, sample_weight).run("assign", assess, self._metric, [self.cluster_centers_])
+        medoids = GivenRows(np.empty(0, np.int64), self.cluster_centers_, np.empty(0))  # not rows of X
+        found = Partitions(X, sample_weight).run("assign", assess, self._metric, [medoids])
         return -sum(each.inertia for (each,) in found)
 
     def _check_new(self, X: Any) -> None:

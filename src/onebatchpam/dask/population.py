@@ -33,8 +33,8 @@ from onebatchpam.search import (
     Start,
     SwapOptions,
     SwapResult,
-    find_duplicates,
-    move_duplicates,
+    find_empty,
+    move_empty,
     run_swaps,
 )
 from onebatchpam.space import Space
@@ -133,10 +133,10 @@ class PartitionedData:
         parts = self.partitions.tasks(name, task, *shared)
         return compute([merged(name, parts, tasks.merge_best, count)])[0]
 
-    def assess(self, medoid_sets: list[Any]) -> list[Assessment]:
+    def assess(self, medoid_sets: list[GivenRows]) -> list[Assessment]:
         """Return the assessment of each set of medoids over all rows."""
         results = self.on_all("assignment", "assign", tasks.assess, self.metric, medoid_sets)
-        self.n_distances += self.n * sum(medoids.shape[0] for medoids in medoid_sets)
+        self.n_distances += self.n * sum(map(len, medoid_sets))
         return [tasks.sum_up(list(parts)) for parts in zip(*results, strict=True)]
 
 
@@ -330,21 +330,19 @@ class Partitioned:
         """Return the assessment of each set of medoids over all rows; earlier assessments are reused."""
         new = [medoids for medoids in medoid_sets if medoids.tobytes() not in self._assessments]
         if new:
-            assessments = self.data.assess([self.known.given_rows(medoids).rows for medoids in new])
+            assessments = self.data.assess([self.known.given_rows(medoids) for medoids in new])
             self._assessments |= {medoids.tobytes(): result for medoids, result in zip(new, assessments, strict=True)}
         return [self._assessments[medoids.tobytes()] for medoids in medoid_sets]
 
     def spread_medoids(self, medoids: Indices) -> Indices:
-        """Return the medoids with every duplicate moved to the row farthest from all medoids."""
-        between = self.space.distances_from(medoids, medoids).compute()
-        nearest = between.argmin(axis=1)
-        duplicates = find_duplicates(nearest, between[np.arange(len(medoids)), nearest], len(self.space.fixed))
+        """Return the medoids with each one whose cluster is empty replaced by the row farthest from all medoids."""
 
         def find_farthest(medoids: Indices, moved: slice) -> int | None:
             (assessment,) = self.assess([medoids])
             return int(self.known.add(assessment.farthest)[0]) if assessment.distance > 0 else None
 
-        return move_duplicates(medoids, duplicates, find_farthest)
+        (assessment,) = self.assess([medoids])
+        return move_empty(medoids, find_empty(assessment.sizes, len(self.space.fixed)), find_farthest)
 
 
 def by_score(ranked: RankedRows) -> RankedRows:

@@ -256,19 +256,21 @@ class Assessment:
     """How well a set of medoids represents the rows of a partition, or all rows."""
 
     inertia: float
-    sizes: NDArray[np.int64]  # number of rows in each cluster
-    farthest: GivenRows  # the row farthest from its nearest medoid
+    sizes: NDArray[np.int64]  # number of rows with a weight in each cluster
+    farthest: GivenRows  # the row farthest from its nearest medoid that is not a medoid itself
     distance: float  # distance of that row to its nearest medoid
 
 
-def assess(partition: Partition, metric: Metric, medoid_sets: list[Any]) -> list[Assessment]:
+def assess(partition: Partition, metric: Metric, medoid_sets: list[GivenRows]) -> list[Assessment]:
     """Return the assessment of each set of medoids on the partition."""
     assessments = []
     for medoids in medoid_sets:
-        assignment = find_nearest(partition.distances_from(metric, medoids), partition.weights)
-        distances = np.where(partition.weights > 0, assignment.distances, 0)
+        assignment = find_nearest(partition.distances_from(metric, medoids.rows), partition.weights)
+        is_present = partition.weights > 0
+        distances = np.where(is_present, assignment.distances, 0)
+        distances[partition.find(medoids.indices)] = 0  # a row that is a medoid must not become one twice
         farthest = int(np.argmax(distances))
-        sizes = np.bincount(assignment.labels, minlength=medoids.shape[0])
+        sizes = np.bincount(assignment.labels, is_present, minlength=medoids.rows.shape[0]).astype(np.int64)
         row = partition.take(np.array([farthest]))
         assessments.append(Assessment(assignment.inertia, sizes, row, float(distances[farthest])))
     return assessments

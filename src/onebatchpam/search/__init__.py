@@ -13,10 +13,10 @@ from onebatchpam.search.assignment import (
     Assignment,
     assign,
     assign_all,
-    find_duplicates,
+    find_empty,
     find_nearest,
     label_tiles,
-    move_duplicates,
+    move_empty,
     split_by_label,
 )
 from onebatchpam.search.build import Build

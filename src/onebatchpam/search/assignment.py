@@ -70,7 +70,7 @@ def assign(
     assignment: Assignment | None = None,
     labels: NDArray[Any] | None = None,
 ) -> tuple[Indices, Assignment]:
-    """Move duplicate medoids to other rows; return the medoids and the assignment of all rows to them.
+    """Move medoids of empty clusters to other rows; return the medoids and the assignment of all rows to them.
 
     `assignment` is the assignment to the medoids as they are passed in; it is computed if it is None.
     """
@@ -86,42 +86,41 @@ def assign(
 
 
 def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> Indices:
-    """Return the medoids with every duplicate replaced by the row that is farthest from all medoids."""
-    duplicates = find_duplicates(assignment.labels[medoids], assignment.distances[medoids], len(space.fixed))
-    if len(duplicates) == 0:
+    """Return the medoids with each one whose cluster is empty replaced by the row that is farthest from all medoids."""
+    counts = np.bincount(assignment.labels, space.weights > 0, minlength=len(medoids))
+    empty = find_empty(counts, len(space.fixed))
+    if len(empty) == 0:
         return medoids
     nearest = np.where(space.weights > 0, assignment.distances, 0)
 
     def find_farthest(medoids: Indices, moved: slice) -> int | None:
         if len(medoids[moved]):
             np.minimum(nearest, space.distances_from(medoids[moved]).column(), out=nearest)
+        nearest[medoids] = 0  # a row that is a medoid must not become one twice, however far it is from itself
         farthest = int(np.argmax(nearest))
         return farthest if nearest[farthest] > 0 else None
 
-    return move_duplicates(medoids, duplicates, find_farthest)
+    return move_empty(medoids, empty, find_farthest)
 
 
-def find_duplicates(labels: NDArray[Any], distances: NDArray[Any], n_fixed: int) -> Indices:
-    """Return the slots of medoids at distance 0 from another medoid, given the labels and distances of the medoids.
+def find_empty(sizes: NDArray[Any], n_fixed: int) -> Indices:
+    """Return the slots of medoids whose clusters are empty, given the sizes of the clusters; fixed medoids must stay.
 
-    A search can end with duplicates, because a batch may lack the rare rows that would have drawn one of them away.
-    Fixed medoids are not reported, because they must stay.
+    A search ends with such a medoid if it is a duplicate of another one, and if the batch lacks the rare rows that
+    would have drawn it away. A medoid at distance 0 from another one may still serve rows of its own, if the
+    dissimilarity is not a metric; it is left where it is.
     """
-    is_duplicate = (labels != np.arange(len(labels))) & (distances == 0)
-    is_duplicate[:n_fixed] = False
-    return np.flatnonzero(is_duplicate)
+    return np.flatnonzero((sizes == 0) & (np.arange(len(sizes)) >= n_fixed))
 
 
-def move_duplicates(
-    medoids: Indices, duplicates: Indices, find_farthest: Callable[[Indices, slice], int | None]
-) -> Indices:
-    """Return the medoids with each duplicate replaced by the row that is farthest from all medoids.
+def move_empty(medoids: Indices, empty: Indices, find_farthest: Callable[[Indices, slice], int | None]) -> Indices:
+    """Return the medoids with those of empty clusters replaced, one after the other, by the farthest row.
 
     `find_farthest` takes the medoids and the slice of the slot that was replaced last (empty at first), and returns a
-    row. It returns None if every row is at distance 0 from a medoid; the remaining duplicates then stay.
+    row. It returns None if every row is at distance 0 from a medoid; the remaining medoids then stay.
     """
     medoids, moved = medoids.copy(), slice(0, 0)
-    for slot in duplicates:
+    for slot in empty:
         farthest = find_farthest(medoids, moved)
         if farthest is None:
             break
