@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -113,11 +118,56 @@ class TestErrors:
         path = tmp_path / "labels.npy"
 
         def fail(*arguments):
-            assert path.exists()
+            assert not path.exists()
+            assert [file.suffix for file in tmp_path.iterdir()] == [".partial"]
             raise KeyboardInterrupt
 
         monkeypatch.setattr("onebatchpam.algorithms.base.warn_if_imperfect", fail)
         with pytest.raises(KeyboardInterrupt):
             model.fit(blobs, labels_out=path)
-        assert not path.exists()
+        assert not list(tmp_path.iterdir())
         assert not hasattr(model, "labels_")
+
+    @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="space cannot be reserved on this system")
+    def test_a_full_disk_is_noticed_before_the_work(self, model, blobs, tmp_path, monkeypatch):
+        def no_room(*arguments):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "posix_fallocate", no_room)
+        monkeypatch.setattr(OneBatchPAM, "_select", lambda *_: pytest.fail("the search began"))
+        with pytest.raises(OSError, match="No space left"):
+            model.fit(blobs, labels_out=tmp_path / "labels.npy")
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_folder_without_permission_is_noticed_before_the_work(self, model, blobs, tmp_path, monkeypatch):
+        monkeypatch.setattr(OneBatchPAM, "_select", lambda *_: pytest.fail("the search began"))
+        tmp_path.chmod(0o500)
+        with pytest.raises(PermissionError):
+            model.fit(blobs, labels_out=tmp_path / "labels.npy")
+
+    def test_a_file_that_appears_meanwhile_is_left_alone(self, model, blobs, tmp_path, monkeypatch):
+        path, select = tmp_path / "labels.npy", OneBatchPAM._select
+        monkeypatch.setattr(OneBatchPAM, "_select", lambda *rest: path.write_text("mine") and select(*rest))
+        with pytest.raises(FileExistsError):
+            model.fit(blobs, labels_out=path)
+        assert path.read_text() == "mine"
+        assert [file.name for file in tmp_path.iterdir()] == ["labels.npy"]
+
+    def test_a_link_to_nowhere_is_not_followed(self, model, blobs, tmp_path):
+        (tmp_path / "labels.npy").symlink_to(tmp_path / "elsewhere.npy")
+        with pytest.raises(FileExistsError):
+            model.fit(blobs, labels_out=tmp_path / "labels.npy")
+
+    @pytest.mark.parametrize("stage", ["_select", "_publish"])
+    def test_a_killed_fit_leaves_nothing_that_looks_finished(self, stage, tmp_path):
+        program = f"""
+import os, signal
+import numpy as np
+from onebatchpam import OneBatchPAM
+OneBatchPAM.{stage} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+OneBatchPAM(4, batch_size=50).fit(np.random.rand(300, 2), labels_out={str(tmp_path / "labels.npy")!r})
+"""
+        assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -signal.SIGKILL
+        left = [file.name for file in tmp_path.iterdir()]
+        assert left == ["labels.npy"] if stage == "_publish" else all(name.endswith(".partial") for name in left)

@@ -18,8 +18,11 @@ pytestmark = pytest.mark.usefixtures("small_windows")
 
 
 class TestWhatIsRead:
-    def test_never_much_at_once_and_the_next_on_a_thread(self, X):
+    def test_never_much_at_once_and_on_one_thread_unless_more_are_known_to_be_safe(self, X, monkeypatch):
         stored = Recorded(X)
+        OneBatchPAM(4, batch_size=60, random_state=0).fit(stored)
+        assert len(stored.threads) == 1
+        monkeypatch.setattr(sources, "is_safe_in_threads", lambda array: True)
         OneBatchPAM(4, batch_size=60, random_state=0).fit(stored)
         window = 2000 // X[0].nbytes + 2
         assert max(stop - start for start, stop in stored.reads) <= window
@@ -114,3 +117,36 @@ def test_chunks_too_large_for_memory_are_read_in_parts(X, monkeypatch):
     stored.chunks = (len(X), 1)
     np.testing.assert_array_equal(open_rows(stored, "X").in_memory().values, X)
     assert max(stop - start for start, stop in stored.reads) < 100
+
+
+class TestNpyFiles:
+    @pytest.fixture
+    def path(self, X, tmp_path):
+        np.save(tmp_path / "X.npy", X)
+        return tmp_path / "X.npy"
+
+    def test_a_file_that_shrinks(self, path, small_windows):
+        rows = open_rows(path, "X")
+        with path.open("r+b") as file:
+            file.truncate(5000)
+        with pytest.raises(OSError, match=r"X\.npy' ends within row 650 of 700: it became shorter"):
+            rows.take(np.array([0, 650]))
+
+    def test_a_file_that_is_replaced_is_read_as_it_was(self, X, path, tmp_path, small_windows):
+        rows = open_rows(path, "X")
+        np.save(tmp_path / "other.npy", X + 1)
+        (tmp_path / "other.npy").replace(path)
+        np.testing.assert_array_equal(rows.in_memory().values, X)
+
+    def test_fortran_order(self, X, tmp_path):
+        np.save(tmp_path / "F.npy", np.asfortranarray(X))
+        np.testing.assert_array_equal(open_rows(tmp_path / "F.npy", "X").in_memory().values, X)
+
+    def test_a_broken_file_is_named(self, tmp_path):
+        (tmp_path / "X.npy").write_bytes(b"no array")
+        with pytest.raises(ValueError, match=r"X is the file '.*X\.npy', which cannot be read as \.npy"):
+            open_rows(tmp_path / "X.npy", "X")
+        np.savez(tmp_path / "two", a=np.ones(3), b=np.ones(3))
+        (tmp_path / "two.npz").rename(tmp_path / "two.npy")
+        with pytest.raises(ValueError, match=r"two\.npy': expected one array"):
+            open_rows(tmp_path / "two.npy", "X")

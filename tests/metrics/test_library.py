@@ -157,3 +157,28 @@ def test_a_tile_of_many_columns_is_computed_in_parts(n_jobs, monkeypatch):
     X = np.random.RandomState(0).rand(40, 3)
     distance_block(X, X, "canberra", n_jobs=n_jobs)
     assert calls == [10] * 4
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        ("mahalanobis", {"VI": np.eye(2)}),
+        ("mahalanobis", {"VI": np.ones(3)}),
+        ("mahalanobis", {"VI": np.full((3, 3), np.nan)}),
+        ("seuclidean", {"V": [1, 2]}),
+        ("hamming", {"w": [1, 2, 3, 4]}),
+    ],
+    ids=str,
+)
+def test_parameters_of_the_wrong_shape(metric, params):
+    with pytest.raises(ValueError, match=rf"metric='{metric}' with a \w+ of shape .* X has 3 features"):
+        OneBatchPAM(2, metric=metric, metric_params=params).fit(np.random.RandomState(0).rand(20, 3))
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1e20])
+@pytest.mark.parametrize("n", [7, 1000])
+def test_a_constant_feature_is_seen(value, n):
+    X = np.random.RandomState(0).rand(n, 2)
+    X[:, 1] = value
+    with pytest.raises(ValueError, match="feature 1 is constant"):
+        distance_block(X, X[:3], "seuclidean")

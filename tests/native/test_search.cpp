@@ -224,7 +224,8 @@ void test_any_entries(const char* level) {
             SwapSearch search(n, medoids.data(), k, block.data(), m, weights.data(), 1e-6);
             for (int pass = 0; pass < 10; ++pass) search.sweep({block.data(), n, m, m}, 0, 2);
             bool are_rows = true;
-            for (const std::int64_t medoid : search.medoids()) are_rows &= 0 <= medoid && medoid < static_cast<std::int64_t>(n);
+            for (const std::int64_t medoid : search.medoids())
+                are_rows &= 0 <= medoid && medoid < static_cast<std::int64_t>(n);
             for (const std::int32_t slot : search.nearest()) are_rows &= 0 <= slot && slot < static_cast<int>(k);
             check(are_rows, "medoids are rows, and nearest medoids are medoids, whatever the entries are", level);
         }

@@ -120,16 +120,16 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         check_labels_out(labels_out, "labels_out", space.n, k)
         present = space.present()
 
-        selection = self._select(present, k, settings, run)
-        known = selection.assignment if present is space else None
         with open_labels(labels_out, space.n) as labels:
+            selection = self._select(present, k, settings, run)
+            known = selection.assignment if present is space else None
             chosen = present.given_indices(selection.medoids)
-            medoids, assignment = assign(space, chosen, run.stages, known, labels)
+            medoids, assignment = assign(space, chosen, run.stages, known, labels.values)
             warn_if_imperfect(selection.advice, k, np.bincount(assignment.labels, minlength=k))
             clustering = Clustering(
                 medoid_indices=medoids,
                 cluster_centers=space.given(medoids),
-                labels=assignment.labels,
+                labels=labels.finish(),
                 inertia=assignment.inertia,
                 n_iter=selection.n_iter,
                 n_swaps=selection.n_swaps,
@@ -205,8 +205,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         check_labels_out(out, "out", distances.n_rows, distances.n_columns)
         with open_labels(out, distances.n_rows) as labels:
             for rows, nearest, _ in label_tiles(distances, Stages()):
-                labels[rows] = nearest
-        return labels
+                labels.values[rows] = nearest
+            return labels.finish()
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the dissimilarities of rows to the medoids.

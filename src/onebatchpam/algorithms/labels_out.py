@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,25 +38,86 @@ def check_new_file(path: Path, name: str) -> None:
     """Raise unless a new file can be made at this path; an existing file may hold the data or other labels."""
     if path.suffix != ".npy":
         raise ValueError(f"{name}={str(path)!r}: expected the path of a new file that ends in .npy")
-    if path.exists():
+    if os.path.lexists(path):  # a link to nowhere is in the way, too
         raise FileExistsError(f"{name}={str(path)!r}: this file exists already; remove it or choose another name")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{name}={str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
 
 
-@contextmanager
-def open_labels(out: LabelsOut, n: int) -> Iterator[NDArray[Any]]:
-    """Yield an array for n labels. A file is made at once, and removed if the body of the `with` statement fails."""
-    if out is None:
-        yield np.empty(n, np.int32)
-    elif isinstance(out, np.ndarray):
-        yield out
-    else:
-        labels = np.lib.format.open_memmap(out, mode="w+", dtype=np.int32, shape=(n,))
+class LabelArray:
+    """An array to write labels to: a new one, or the user's own."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = values
+
+    def finish(self) -> NDArray[Any]:
+        """Return the labels once all of them are written."""
+        return self.values
+
+    def discard(self) -> None:
+        """Remove what was made for labels that are not complete."""
+
+
+class LabelFile(LabelArray):
+    """A new .npy file of labels. It has another name until it is complete, so that no unfinished file looks finished.
+
+    Its space on the disk is reserved when it is made, so that a disk without room is noticed before the work.
+    """
+
+    def __init__(self, path: Path, n: int) -> None:
+        self._path = path
+        self._partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
         try:
-            yield labels
+            self.values = np.lib.format.open_memmap(self._partial, mode="w+", dtype=np.int32, shape=(n,))
+            reserve_space(self._partial)
         except BaseException:
-            del labels
-            Path(out).unlink()
+            self.discard()
             raise
-        labels.flush()
+
+    def finish(self) -> NDArray[Any]:
+        """Give the file its name, which must still be free; return the labels mapped from it."""
+        assert isinstance(self.values, np.memmap)  # as it was opened
+        self.values.flush()
+        self.values = np.empty(0, np.int32)
+        give_name(self._partial, self._path)
+        self.discard()
+        return np.load(self._path, mmap_mode="r+")
+
+    def discard(self) -> None:
+        self.values = np.empty(0, np.int32)  # lets go of the map, because some systems remove no file that is mapped
+        self._partial.unlink(missing_ok=True)
+
+
+def give_name(partial: Path, path: Path) -> None:
+    """Give a file its name, unless there is a file of this name by now."""
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        raise FileExistsError(f"a file {str(path)!r} has appeared during the fit; it was left as it is") from None
+    except OSError:  # the file system has no links
+        if path.exists():
+            raise
+        partial.rename(path)
+
+
+def reserve_space(path: Path) -> None:
+    """Make the system allocate all blocks of a file, or raise OSError if the disk has no room for them."""
+    with path.open("r+b") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+@contextmanager
+def open_labels(out: LabelsOut, n: int) -> Iterator[LabelArray]:
+    """Yield an array for n labels; an unfinished file is removed if the body of the `with` statement fails."""
+    if out is None:
+        labels = LabelArray(np.empty(n, np.int32))
+    elif isinstance(out, np.ndarray):
+        labels = LabelArray(out)
+    else:
+        labels = LabelFile(Path(out), n)
+    try:
+        yield labels
+    except BaseException:
+        labels.discard()
+        raise

@@ -102,10 +102,15 @@ def name_medoid(slot: int) -> str:
 
 
 def on_partition(
-    task: Callable[..., Any], given: Any, weights: Any, number: int, first: int, *arguments: Any
+    task: Callable[..., Any], given: Any, weights: Any, number: int, first: int, size: int, *arguments: Any
 ) -> Any | None:
     """Run a task on a partition and return its result, None if the partition is empty; errors name the partition."""
     n = int(given.shape[0])
+    if n != size:
+        raise ValueError(
+            f"partition {number} has {n} rows, but its chunk says {size}: correct the chunks of X, for instance by "
+            "X.compute_chunk_sizes()"
+        )
     if n == 0:
         return None
     try:

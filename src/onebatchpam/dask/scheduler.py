@@ -52,6 +52,7 @@ class Partitions:
                 weights,
                 number,
                 int(self.firsts[number]),
+                int(self.sizes[number]),
                 *([] if each is None else [each[number]]),
                 *shared,
             )

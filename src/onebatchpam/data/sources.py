@@ -5,7 +5,10 @@ They are .npy files, Parquet files and folders of them, and arrays of Zarr and h
 
 from __future__ import annotations
 
+import io
 import os
+import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +40,7 @@ class Source(ABC):
     dtype: np.dtype[Any]
     edges: Indices  # the first row of each window, then the number of all rows
     neighbours: int | None  # wanted rows among this many consecutive rows are read together; None: by whole windows
+    can_read_ahead: bool  # whether another thread may read while this one does
     kept_bytes: int  # at most this much of windows is kept in memory, and as much again of single rows
 
     @property
@@ -57,6 +61,7 @@ class ArraySource(Source):
     def __init__(self, array: Any) -> None:
         self.shape, self.dtype = (int(array.shape[0]), int(array.shape[1])), np.dtype(array.dtype)
         self._array = array
+        self.can_read_ahead = is_safe_in_threads(array)
         row_bytes = max(1, self.shape[1] * self.dtype.itemsize)
         self.neighbours = chunk_rows(array) or max(1, NEIGHBOUR_BYTES // row_bytes)
         if self.neighbours * row_bytes > LARGEST_READ_BYTES:
@@ -69,6 +74,38 @@ class ArraySource(Source):
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         return np.array(self._array[start:stop], order="C", subok=False)
+
+
+def is_safe_in_threads(array: Any) -> bool:
+    """Tell whether several threads may read an array at once; nothing is known of a reader that the user wrote."""
+    return isinstance(array, np.memmap) or type(array).__module__.partition(".")[0] in ("zarr", "h5py")
+
+
+class NpySource(ArraySource):
+    """The rows of a .npy file in C order, read and not mapped: so a file that shrinks is an error, not a crash.
+
+    The file stays open, so that a file of the same name that takes its place is not read.
+    """
+
+    def __init__(self, path: Path, array: np.memmap[Any, Any]) -> None:
+        super().__init__(array)
+        self._array = None
+        self._path, self._offset, self._lock = path, array.offset, threading.Lock()
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, descriptor)
+        self._file = io.FileIO(descriptor, closefd=False)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        rows = np.empty((stop - start, self.shape[1]), self.dtype)
+        with self._lock:
+            self._file.seek(self._offset + start * self.shape[1] * self.dtype.itemsize)
+            n_bytes = self._file.readinto(rows.view(np.uint8).data) or 0
+        if n_bytes < rows.nbytes:
+            raise OSError(
+                f"the file {str(self._path)!r} ends within row {start + n_bytes // rows[:1].nbytes} of "
+                f"{self.shape[0]:,}: it became shorter while it was read"
+            )
+        return rows
 
 
 def chunk_rows(array: Any) -> int | None:
@@ -131,6 +168,7 @@ class ParquetSource(Source):
     """Parquet files of which all columns are numeric."""
 
     neighbours = None
+    can_read_ahead = True
 
     def __init__(self, files: ParquetFiles, name: str) -> None:
         self._files = files
@@ -162,6 +200,7 @@ class EncodedSource(Source):
     """A mixed table in Parquet files that a metric encodes as numbers; a window is encoded when it is read."""
 
     neighbours = None
+    can_read_ahead = True
 
     def __init__(self, files: ParquetFiles, encode: Callable[[Any], NDArray[np.float32]]) -> None:
         self._files, self._encode = files, encode
@@ -233,22 +272,34 @@ def open_source(X: Any, name: str) -> Source:
         return ArraySource(X)
     path = Path(X)
     if path.suffix == ".npy":
-        return ArraySource(open_npy(path, name))
+        array = open_npy(path, name)
+        return NpySource(path, array) if array.flags.c_contiguous and array.size else ArraySource(array)
     if is_parquet(path):
         return ParquetSource(ParquetFiles(path, name), name)
     raise ValueError(f"{name} is the path {str(path)!r}: expected {READABLE}")
 
 
-def open_npy(path: Path, name: str) -> NDArray[Any]:
+def open_npy(path: Path, name: str) -> np.memmap[Any, Any]:
     """Return the array in a .npy file, mapped into memory."""
     if path.suffix != ".npy":
         raise ValueError(f"{name} is the path {str(path)!r}: expected a .npy file")
-    array: NDArray[Any] = np.load(path, mmap_mode="r")
+    array = read_npy_header(path, name)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} is the file {str(path)!r} of shape {array.shape} and type {array.dtype}: expected rows of "
             "numbers, in two dimensions"
         )
+    return array
+
+
+def read_npy_header(path: Path, name: str) -> np.memmap[Any, Any]:
+    """Return the array in a .npy file, mapped; errors name the file. No file with pickled objects is opened."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:  # as NumPy says it, the file is not named
+        raise ValueError(f"{name} is the file {str(path)!r}, which cannot be read as .npy: {error}") from error
+    if not isinstance(array, np.memmap):
+        raise ValueError(f"{name} is the file {str(path)!r}: expected one array, as numpy.save writes it")
     return array
 
 
@@ -260,7 +311,7 @@ def load_sparse(X: Any) -> Any:
 def holds_strings(X: Any) -> bool:
     """Tell whether a path is that of a .npy file of strings, or of a Parquet file with one column of strings."""
     if Path(X).suffix == ".npy":
-        return np.load(X, mmap_mode="r").dtype.kind == "U"
+        return read_npy_header(Path(X), "X").dtype.kind == "U"
     types = ParquetFiles(Path(X), "X").schema.types if is_parquet(Path(X)) else []
     return len(types) == 1 and str(types[0]) in ("string", "large_string")
 
@@ -269,8 +320,7 @@ def read_strings(X: Any, name: str) -> NDArray[Any]:
     """Return the strings in a file: the elements of a .npy file, or the only column of Parquet files."""
     path = Path(X)
     if path.suffix == ".npy":
-        strings: NDArray[Any] = np.load(path)
-        return strings.astype(object)
+        return np.asarray(read_npy_header(path, name)).astype(object)
     if not is_parquet(path):
         raise ValueError(f"{name} is the path {str(path)!r}: expected a .npy file or a Parquet file of strings")
     files = ParquetFiles(path, name)

@@ -24,7 +24,7 @@ DENSE = 16
 
 
 class WindowCache:
-    """The windows of a source that were used last; a thread reads the next window ahead."""
+    """The windows of a source that were used last; a thread reads the next window ahead, if the source allows it."""
 
     def __init__(self, source: Source, read: Callable[[int, int], NDArray[Any]]) -> None:
         self._edges, self._read = source.edges, read
@@ -33,7 +33,7 @@ class WindowCache:
         self.keeps_all = self._n_kept >= len(source.edges) - 1
         self._kept: OrderedDict[int, NDArray[Any]] = OrderedDict()  # in the order of their last use
         self._ahead: dict[int, Future[NDArray[Any]]] = {}  # the window that is being read ahead, if there is one
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="onebatchpam-read")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="onebatchpam-read") if source.can_read_ahead else None
 
     def find(self, rows: Any) -> Any:
         """Return the number of the window in which each row lies."""
@@ -60,6 +60,8 @@ class WindowCache:
         return self._kept[number]
 
     def _read_ahead(self, number: int) -> None:
+        if self._thread is None:
+            return
         if number + 1 < len(self._edges) and number not in self._kept and number not in self._ahead:
             self._ahead = {number: self._thread.submit(self._read_window, number)}
 

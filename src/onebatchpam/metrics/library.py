@@ -10,7 +10,7 @@ import numpy as np
 import scipy.spatial.distance
 import sklearn.metrics
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
 from onebatchpam._tiles import rows_per_tile
@@ -47,6 +47,11 @@ class LibraryMetric(Metric):
     @property
     def allows_nan(self) -> bool:  # type: ignore[override]
         return self.name == "nan_euclidean"
+
+    def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
+        rows = super().check(X, name, estimator)
+        check_shapes(self.name, self.params, rows.row_size)
+        return rows
 
     @property
     def learnt_parameter(self) -> str | None:
@@ -110,6 +115,18 @@ class LibraryPoints(Points):
         Parallel(n_jobs=self._n_jobs, backend="threading")(
             delayed(fill_part)(part, out_part) for part, out_part in zip(*parts, strict=True) if len(part)
         )
+
+
+def check_shapes(metric: str, params: Mapping[str, Any], n_features: int) -> None:
+    """Raise unless parameters that are arrays fit the features: scipy would read beyond their ends."""
+    shapes = {"V": (n_features,), "VI": (n_features, n_features), "w": (n_features,)}
+    for name in params.keys() & shapes.keys():
+        array = np.asarray(params[name], dtype=np.float64)
+        if array.shape != shapes[name] or not np.isfinite(array).all():
+            raise ValueError(
+                f"metric={metric!r} with a {name} of shape {array.shape}: expected finite numbers of shape "
+                f"{shapes[name]} in metric_params, because X has {n_features} features"
+            )
 
 
 def variances(rows: Rows, counts: NDArray[np.float64]) -> NDArray[np.float64]:
