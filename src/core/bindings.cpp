@@ -277,7 +277,8 @@ NB_MODULE(_core, module) {
     nb::class_<SwapEvaluator, Viewer>(module, "SwapEvaluator",
                                       "Writes the gain of the best swap of each candidate, and the slot of that swap.")
         .def("__init__", init_evaluator, "search"_a, "gains"_a.noconvert(), "slots"_a.noconvert(), "n_threads"_a,
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def_prop_ro("valid", &SwapEvaluator::valid, "Whether all entries are finite and not negative.");
 
     nb::class_<PackedColumns>(module, "PackedColumns",
                               "Points that are packed to be compared with many rows: the columns of a block.\n\n"

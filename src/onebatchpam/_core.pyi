@@ -150,6 +150,9 @@ class SwapEvaluator(Viewer):
         slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
     ) -> None: ...
+    @property
+    def valid(self) -> bool:
+        """Whether all entries are finite and not negative."""
 
 class PackedColumns:
     """

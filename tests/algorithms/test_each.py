@@ -215,7 +215,7 @@ class TestAlternate:
         monkeypatch.setattr(
             alternate,
             "fill_checked",
-            lambda distances, rows, tile, n_jobs: largest.append(len(tile)) or fill(distances, rows, tile, n_jobs),
+            lambda distances, rows, tile: largest.append(len(tile)) or fill(distances, rows, tile),
         )
         Alternate(1, random_state=0).fit(np.random.RandomState(0).rand(2000, 2))
         assert max(largest) == _core.SWEEP_CHUNK

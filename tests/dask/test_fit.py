@@ -378,5 +378,5 @@ def test_bad_weights_and_shapes(X):
 
 def test_blocks_that_are_shorter_than_their_chunks(X):
     shorter = in_chunks(X, 1000, 1000).map_blocks(lambda rows: rows[:-7], dtype=X.dtype)
-    with pytest.raises(ValueError, match=r"partition \d has (1?993) rows, but its chunk says \d000: correct the chunks"):
+    with pytest.raises(ValueError, match=r"partition \d has 1?993 rows, but its chunk says \d000"):
         make_model().fit(shorter)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reference
-from onebatchpam import _core, distance_block
+from onebatchpam import OneBatchPAM, _core, distance_block
 from onebatchpam.metrics.native import NATIVE_METRICS
 from onebatchpam.metrics.registry import ALIASES, METRICS
 
@@ -318,3 +318,37 @@ def test_bytes_whose_squares_do_not_fit_in_32_bits():
     expected = reference.distance_block(X, X, "euclidean")
     # The rows are compared as floats instead, whose rounding errors add up over so many features.
     np.testing.assert_allclose(distance_block(X, X, "euclidean"), expected, rtol=1e-4)
+
+
+class TestLargeNumbers:
+    """A distance that fits in float32 is never infinite, although the squares in it may be."""
+
+    @pytest.mark.parametrize("n_features", [3, 40])
+    @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+    @pytest.mark.parametrize("scale", [1e18, 1e19, 1e30, 3e36])
+    def test_distances(self, metric, n_features, scale):
+        X = (np.random.RandomState(0).rand(30, n_features) * scale).astype(np.float32)
+        expected = reference.distance_block(X.astype(np.float64), X.astype(np.float64), metric)
+        np.testing.assert_allclose(distance_block(X, X, metric), expected, rtol=1e-4)
+
+    def test_squares_that_fit_although_their_terms_do_not(self):
+        X = np.random.RandomState(0).rand(32, 40).astype(np.float32)
+        value = np.sqrt(0.48 * np.finfo(np.float32).max)
+        X[30, 0] = X[31, 1] = X[30:, 2] = value
+        expected = reference.distance_block(X.astype(np.float64), X.astype(np.float64), "sqeuclidean")
+        np.testing.assert_allclose(distance_block(X, X, "sqeuclidean")[30:, 30:], expected[30:, 30:], rtol=1e-4)
+
+    @pytest.mark.parametrize("memory_limit", [None, 0, 30_000])
+    @pytest.mark.parametrize("n_features", [3, 40])
+    def test_fits(self, memory_limit, n_features):
+        X = (np.random.RandomState(0).rand(900, n_features) * 1e30).astype(np.float32)
+        parameters = {"batch_size": 60, "random_state": 0, "memory_limit": memory_limit}
+        model = OneBatchPAM(20, **parameters).fit(X)
+        small = OneBatchPAM(20, **parameters).fit(X.astype(np.float64) / 1e30)
+        assert model.inertia_ == pytest.approx(1e30 * small.inertia_, rel=0.02)  # rounding leads to other swaps
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+    def test_a_distance_too_large_is_refused(self):
+        X = np.array([[0.0], [3e38], [-3e38]], dtype=np.float32)
+        with pytest.raises(ValueError, match=r"the dissimilarity of X\[\d\] and X\[\d\] is inf: .*rescale the data"):
+            OneBatchPAM(2).fit(X)

@@ -30,6 +30,7 @@ const Kernels table = {
     weighted_sum,
     capped_sum,
     scan_row,
+    is_valid_row,
     below,
 };
 

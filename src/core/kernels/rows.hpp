@@ -91,6 +91,20 @@ std::size_t first_not_above(const float* row, std::size_t m, float bound) {
     return j;
 }
 
+bool is_valid_row(const float* row, std::size_t m) {
+    constexpr std::size_t step = lanes<float>;
+    Vector<std::int32_t> are_valid = ~Vector<std::int32_t>{};
+    std::size_t j = 0;
+    for (; j + step <= m; j += step) {
+        const Floats d = load(row + j);
+        are_valid &= (d >= 0.0f) & (d <= __FLT_MAX__);
+    }
+    bool valid = true;
+    for (std::size_t lane = 0; lane < step; ++lane) valid &= are_valid[lane] != 0;
+    for (; j < m; ++j) valid &= row[j] >= 0 && row[j] <= __FLT_MAX__;
+    return valid;
+}
+
 RowScan scan_row(const float* row, std::size_t m) {
     constexpr std::size_t step = lanes<float>;
     float smallest = row[0], greatest = row[0];

@@ -108,6 +108,8 @@ struct Kernels {
     // As weighted_sum, but an entry above the cap of its column counts as the cap.
     double (*capped_sum)(const float* row, const float* caps, const double* weights, std::size_t m);
     RowScan (*scan_row)(const float* row, std::size_t m);
+    // Whether all entries are finite and not negative.
+    bool (*is_valid_row)(const float* row, std::size_t m);
     // Returns one bit for each of 64 entries: 1 if the entry is below its threshold.
     std::uint64_t (*below)(const float* entries, const float* thresholds);
 };

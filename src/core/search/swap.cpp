@@ -201,7 +201,12 @@ void SwapEvaluator::see(const BlockView& rows, std::size_t first, int thread) {
             search_.evaluate(rows.row(i), scratch_.data() + static_cast<std::size_t>(thread) * search_.k());
         gains_[first + i] = swap.gain;
         slots_[first + i] = swap.slot;
+        are_valid_[static_cast<std::size_t>(thread)] &= kernels().is_valid_row(rows.row(i), rows.n_columns);
     }
+}
+
+bool SwapEvaluator::valid() const {
+    return std::all_of(are_valid_.begin(), are_valid_.end(), [](char is_valid) { return is_valid; });
 }
 
 #ifdef OBP_CHECKED

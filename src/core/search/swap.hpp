@@ -118,15 +118,19 @@ public:
           search_(search),
           gains_(gains),
           slots_(slots),
-          scratch_(static_cast<std::size_t>(n_threads) * search.k()) {}
+          scratch_(static_cast<std::size_t>(n_threads) * search.k()),
+          are_valid_(static_cast<std::size_t>(n_threads), 1) {}
 
     void see(const BlockView& rows, std::size_t first, int thread) override;
+
+    bool valid() const;  // whether all entries are finite and not negative
 
 private:
     const SwapSearch& search_;
     double* gains_;
     std::int32_t* slots_;
     std::vector<double> scratch_;
+    std::vector<char> are_valid_;  // n_threads: whether all entries that a thread has seen are valid
 };
 
 }  // namespace obp

@@ -178,6 +178,6 @@ def sum_within(space: Space, members: Indices, n_jobs: int) -> NDArray[np.float6
     buffer = TileBuffer(distances.n_columns)
     for rows in distances.tiles():
         tile = buffer.for_rows(rows)
-        fill_checked(distances, rows, tile, n_jobs)
+        fill_checked(distances, rows, tile)
         _core.RowSummer(weights, sums[rows], n_jobs).see(tile)
     return sums

@@ -153,7 +153,7 @@ class FasterCLARA(MedoidEstimator):
             # Every sample includes the best medoids so far; the first one includes the fixed medoids.
             sample = sample_by_weight(space.weights, size, run.rng, include=medoids)
             distances = space.distances_to(sample.indices, sample.indices)
-            block = WholeBlock(compute_checked(distances, run.n_jobs, run.stages))
+            block = WholeBlock(compute_checked(distances, run.stages))
             fixed = np.searchsorted(sample.indices, space.fixed)
             start = Build(k, fixed) if builds else random_medoids(size, k, run.rng, fixed)
             search = run_swaps(block, start, sample.weights, options, run)

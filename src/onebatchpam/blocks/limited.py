@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onebatchpam import _core
 from onebatchpam._tiles import Indices, TileBuffer
 from onebatchpam.blocks.block import Block, Entries, WholeBlock
+from onebatchpam.blocks.scan import compute_checked, fill_checked
 from onebatchpam.space import TiledDistances
 
 # A reduced block keeps the entries that are smaller than the distance of their point to its medoid of some rank. A
@@ -42,8 +43,7 @@ class RecomputedBlock(Block):
 
     def rows(self, candidates: Indices) -> Entries:
         indices = self._space_indices(candidates)
-        out = np.empty((len(indices), self.m), np.float32)
-        self._compare(self._points, indices).compute(out)
+        out = compute_checked(self._compare(self._points, indices))
         self._replaced.apply(indices, out)
         return out
 
@@ -77,7 +77,11 @@ class RecomputedBlock(Block):
         """Return a tile, and the gain of the best swap of each of its candidates."""
         tile = self._buffer.for_rows(rows)
         gains, slots = np.empty(len(tile)), np.empty(len(tile), dtype=np.int32)
-        self._distances.fill(rows, tile, _core.SwapEvaluator(search, gains, slots, n_jobs))
+        evaluator = _core.SwapEvaluator(search, gains, slots, n_jobs)
+        self._distances.fill(rows, tile, evaluator)
+        if not evaluator.valid:
+            self._distances.mend(rows, tile)
+            evaluator.see(tile)
         # The evaluator has seen the computed entries of these rows instead of those that replace them.
         for place in self._replace_entries(rows, tile):
             here = slice(place, place + 1)
@@ -86,7 +90,7 @@ class RecomputedBlock(Block):
 
     def _compute(self, rows: slice) -> Entries:
         tile = self._buffer.for_rows(rows)
-        self._distances.fill(rows, tile)
+        fill_checked(self._distances, rows, tile)
         self._replace_entries(rows, tile)
         return tile
 
@@ -179,7 +183,7 @@ class ReducedBlock(RecomputedBlock):
         if len(columns) == 0 or len(tile) == 0:
             return
         entries = np.empty((len(tile), len(columns)), np.float32)
-        self._compare(self._points[columns], self._candidates).fill(rows, entries)
+        fill_checked(self._compare(self._points[columns], self._candidates), rows, entries)
         tile[:, columns] = entries
         self._replace_entries(rows, tile)
 

@@ -10,7 +10,7 @@ from onebatchpam._memory import available_bytes
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import TileBuffer, tile_bounds
 from onebatchpam.metrics import PairError, raise_for_bad_entry
-from onebatchpam.space import Distances, Space
+from onebatchpam.space import Distances, Space, TiledDistances
 
 
 class BlockScan:
@@ -24,7 +24,7 @@ class BlockScan:
 
     def fill(self, distances: Distances, rows: slice, tile: NDArray[np.float32], first_column: int = 0) -> None:
         """Compute, check and scan a tile; its first column is `first_column` of the block."""
-        self._take_in(fill_checked(distances, rows, tile, self._n_jobs), rows, first_column)
+        self._take_in(fill_checked(distances, rows, tile), rows, first_column)
 
     def see(self, tile: NDArray[np.float32], rows: slice) -> None:
         """Check and scan a tile that has been computed already."""
@@ -50,13 +50,16 @@ class TileScan:
         self.viewer = _core.RowScanner(self.nearest, self.distances, n_jobs)
 
 
-def fill_checked(distances: Distances, rows: slice, tile: NDArray[np.float32], n_jobs: int) -> TileScan:
+def fill_checked(distances: TiledDistances, rows: slice, tile: NDArray[np.float32]) -> TileScan:
     """Compute a tile and return its scan; raise if an entry is not a dissimilarity."""
-    scan = TileScan(len(tile), n_jobs)
+    scan = TileScan(len(tile), distances.n_jobs)
     distances.fill(rows, tile, scan.viewer)
-    if not scan.viewer.valid:
-        distances.refuse(rows, tile)
-    return scan
+    if scan.viewer.valid:
+        return scan
+    distances.mend(rows, tile)
+    mended = TileScan(len(tile), distances.n_jobs)
+    mended.viewer.see(tile)
+    return mended
 
 
 def refuse_entry(tile: NDArray[np.float32], rows: slice) -> None:
@@ -92,10 +95,13 @@ def fill_scanned(
             bar.update(rows.stop - rows.start)
 
 
-def compute_checked(distances: Distances, n_jobs: int, stages: Stages | None = None) -> NDArray[np.float32]:
-    """Compute a whole block, and check its entries."""
+def compute_checked(distances: TiledDistances, stages: Stages | None = None) -> NDArray[np.float32]:
+    """Return a whole block of dissimilarities; raise if an entry is not a dissimilarity."""
     block = np.empty((distances.n_rows, distances.n_columns), np.float32)
-    fill_scanned(distances, block, BlockScan(distances.n_rows, n_jobs), stages)
+    with (Stages() if stages is None else stages).stage("distances", total=distances.n_rows) as bar:
+        for rows in distances.tiles():
+            fill_checked(distances, rows, block[rows])
+            bar.update(rows.stop - rows.start)
     return block
 
 
@@ -107,7 +113,7 @@ def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float3
         space.tally.n_distances += whole.size
         return whole
     require_memory(space.n)
-    return compute_checked(space.distances_to(np.arange(space.n)), n_jobs, stages)
+    return compute_checked(space.distances_to(np.arange(space.n)), stages)
 
 
 def require_memory(n: int) -> None:

@@ -202,8 +202,7 @@ class PartitionedBlock(WholeBlock):
         super().__init__(self._compute(sample))
 
     def _compute(self, candidates: Indices) -> NDArray[np.float32]:
-        space, n_jobs = self._population.space, self._population.data.run.n_jobs
-        return compute_checked(space.distances_to(self.points, candidates), n_jobs)
+        return compute_checked(self._population.space.distances_to(self.points, candidates))
 
     def rows(self, candidates: Indices) -> NDArray[np.float32]:
         if (candidates < self.n).all():

@@ -158,7 +158,7 @@ class BatchPoints:
         buffer = TileBuffer(distances.n_columns)
         for rows in distances.tiles():
             tile = buffer.for_rows(rows)
-            fill_checked(distances, rows, tile, 1)
+            fill_checked(distances, rows, tile)
             self.debias(tile, indices[rows])
             yield rows, tile
 
@@ -167,7 +167,7 @@ class BatchPoints:
         read = self.metric.read(rows.rows, "X")
         points = self.metric.pack(self.metric.read(self.points.rows, "X"), read, 1)
         name_row, name_column = name_in("X", rows.indices), name_in("X", self.points.indices)
-        entries = compute_checked(Distances(read, points, name_row=name_row, name_column=name_column), 1)
+        entries = compute_checked(Distances(read, points, name_row=name_row, name_column=name_column))
         self.debias(entries, rows.indices)
         return entries
 

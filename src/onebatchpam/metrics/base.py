@@ -20,6 +20,7 @@ class Points(ABC):
 
     n: int
     dtype: np.dtype[Any]  # the type of the dissimilarities
+    n_jobs: int  # number of threads
     tile_rows: int  # how many rows to compare at a time
     is_cheap = False  # whether computing a dissimilarity again takes no longer than fetching it from memory
 
@@ -31,6 +32,9 @@ class Points(ABC):
         """Fill `out` and show it to a viewer; a native metric shows each row while it is in the cache."""
         self.fill(tile, out)
         viewer.see(out)
+
+    def mend(self, tile: Any, out: NDArray[Any]) -> None:  # noqa: B027 (most points have nothing to mend)
+        """Compute entries of `out` that overflowed, although the dissimilarities fit in its type, again."""
 
     def name_pair(self, row: str, column: str) -> str:
         """Return a name for the dissimilarity of a row and a column, whose names are given, for errors."""

@@ -226,7 +226,7 @@ class GowerPoints(Points):
         self.n = points.n
         self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.NATIVE_TILE_WORK)
         self._packed = _core.GowerColumns(np.ascontiguousarray(points.tile(slice(0, points.n))), weights)
-        self._n_jobs = n_jobs
+        self.n_jobs = n_jobs
 
     def fill(self, tile: NDArray[np.float32], out: NDArray[Any]) -> None:
-        self._packed.fill(np.ascontiguousarray(tile), out, self._n_jobs)
+        self._packed.fill(np.ascontiguousarray(tile), out, self.n_jobs)

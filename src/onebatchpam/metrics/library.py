@@ -97,14 +97,14 @@ class LibraryPoints(Points):
         self.n = points.n
         self.dtype = output_dtype(compute_dtype(points.dtype, rows.dtype))
         self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.SCIPY_TILE_WORK)
-        self._metric, self._values, self._n_jobs = metric, points.tile(slice(0, points.n)), n_jobs
+        self._metric, self._values, self.n_jobs = metric, points.tile(slice(0, points.n)), n_jobs
 
     def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
         def fill_part(part: NDArray[Any], out_part: NDArray[Any]) -> None:
             with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which is refused later
                 out_part[:] = self._metric.compare(part, self._values)
 
-        n_parts = self._n_jobs
+        n_parts = self.n_jobs
         if self._metric.name in SCIPY_METRICS:
             # Even a tile of few rows may have many columns. Ctrl-C is answered between its parts, so they are small.
             n_parts = max(n_parts, min(len(out), len(out) * self._values.size // _tiles.SCIPY_TILE_WORK))
@@ -112,7 +112,7 @@ class LibraryPoints(Points):
             # scikit-learn multiplies matrices in its own threads, and the last digits depend on the size of the parts.
             n_parts = 1
         parts = np.array_split(tile, n_parts), np.array_split(out, n_parts)
-        Parallel(n_jobs=self._n_jobs, backend="threading")(
+        Parallel(n_jobs=self.n_jobs, backend="threading")(
             delayed(fill_part)(part, out_part) for part, out_part in zip(*parts, strict=True) if len(part)
         )
 

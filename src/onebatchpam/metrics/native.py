@@ -53,14 +53,30 @@ class NativePoints(Points):
         self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.NATIVE_TILE_WORK)
         self.is_cheap = points.row_size <= CHEAP_FEATURES
         values = np.ascontiguousarray(points.tile(slice(0, points.n)), dtype=self._row_dtype)
+        self._metric, self._values = metric, values
         self._packed = _core.PackedColumns(values, metric.name, shared_divisor(metric, points, rows) or 0)
-        self._n_jobs = n_jobs
+        self.n_jobs = n_jobs
 
     def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
-        self._packed.fill(self._converted(tile), out, self._n_jobs)
+        if out.dtype == np.float64:
+            self._packed.fill(self._converted(tile), out, self.n_jobs)
+            return
+        scanner = _core.RowScanner(np.empty(len(out), np.int32), np.empty(len(out), np.float32), self.n_jobs)
+        self._packed.fill(self._converted(tile), out, scanner)
+        if not scanner.valid:
+            self.mend(tile, out)
 
     def fill_viewed(self, tile: NDArray[Any], out: NDArray[np.float32], viewer: _core.Viewer) -> None:
         self._packed.fill(self._converted(tile), out, viewer)
+
+    def mend(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
+        # A sum of squares may overflow in float32 although the distance fits; in float64 it does not.
+        bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
+        exact = np.empty((len(bad), self.n))
+        wide = _core.PackedColumns(self._values.astype(np.float64), self._metric.name)
+        wide.fill(np.ascontiguousarray(tile[bad], dtype=np.float64), exact, self.n_jobs)
+        with np.errstate(over="ignore"):  # a distance too large for float32 stays infinite
+            out[bad] = np.where(np.isfinite(out[bad]), out[bad], exact)
 
     def _converted(self, tile: NDArray[Any]) -> NDArray[Any]:
         """Return a tile in the type and memory order of the kernels; only one tile at a time is converted."""

@@ -66,7 +66,7 @@ class OrderedPoints(Points):
         self.dtype = metric.entry_dtype(points, rows)
         self.tile_rows = metric.tile_entries() // self.n
         self._metric, self._values = metric, points.tile(slice(0, points.n))
-        self._rows_first, self._n_jobs = rows_first, n_jobs
+        self._rows_first, self.n_jobs = rows_first, n_jobs
         rows_per_call = metric.rows_per_call(self._values)
         self._is_paced = rows_per_call is None
         self._fewest_rows = n_jobs if self._is_paced else 1  # a row for each thread
@@ -99,7 +99,7 @@ class OrderedPoints(Points):
 
     def _fill_piece(self, tile: NDArray[Any], rows: slice, columns: slice, out: NDArray[Any]) -> None:
         try:
-            values = self._metric.compare(tile[rows], self._values[columns], self._rows_first, self._n_jobs)
+            values = self._metric.compare(tile[rows], self._values[columns], self._rows_first, self.n_jobs)
             check_entries(values)
         except PairError as error:
             raise error.moved(rows.start, columns.start) from error.__cause__

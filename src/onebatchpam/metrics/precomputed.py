@@ -37,7 +37,7 @@ class Precomputed(Metric):
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
         assert isinstance(points, MatrixRows) and isinstance(rows, MatrixRows)  # noqa: PT018 (both come from check)
         columns = np.arange(points.n) if points.indices is None else points.indices
-        return MatrixPoints(rows.matrix, columns, transposed=not rows_first and not rows.are_points)
+        return MatrixPoints(rows.matrix, columns, n_jobs, transposed=not rows_first and not rows.are_points)
 
     def read_medoids(self, centers: Any, indices: Indices) -> MatrixRows:
         return MatrixRows(np.empty((0, 0)), indices)  # an empty matrix, because `pack` uses that of the rows
@@ -56,8 +56,8 @@ class Precomputed(Metric):
 class MatrixPoints(Points):
     """Columns of a matrix or of its transpose, of which only the entries of each tile are read."""
 
-    def __init__(self, matrix: NDArray[Any], columns: Indices, *, transposed: bool) -> None:
-        self.n = len(columns)
+    def __init__(self, matrix: NDArray[Any], columns: Indices, n_jobs: int, *, transposed: bool) -> None:
+        self.n, self.n_jobs = len(columns), n_jobs
         self.dtype = output_dtype(compute_dtype(matrix.dtype))
         self.tile_rows = _tiles.TILE_ENTRIES // self.n
         self._matrix, self._columns, self._transposed = matrix.T if transposed else matrix, columns, transposed

@@ -44,8 +44,8 @@ class SparsePoints(Points):
         self.tile_rows = rows_per_tile(points.n, rows.row_size, _tiles.NATIVE_TILE_WORK)
         starts, features, values = points.tile(slice(0, points.n))
         self._packed = _core.SparseColumns(starts, features, values, points.n_features or 0, name)
-        self._n_jobs = n_jobs
+        self.n_jobs = n_jobs
 
     def fill(self, tile: tuple[Any, Any, Any], out: NDArray[Any]) -> None:
         starts, features, values = tile
-        self._packed.fill(starts, features, values, out, self._n_jobs)
+        self._packed.fill(starts, features, values, out, self.n_jobs)

@@ -37,6 +37,10 @@ def label_tiles(distances: Distances, stages: Stages) -> Iterator[tuple[slice, N
         for rows, tile in distances.each_tile(distances.dtype):
             nearest = tile.argmin(axis=1)
             values = tile[np.arange(len(tile)), nearest]
+            if not np.isfinite(values.sum()):
+                distances.mend(rows, tile)
+                nearest = tile.argmin(axis=1)
+                values = tile[np.arange(len(tile)), nearest]
             distances.check(rows, nearest, values)
             yield rows, nearest, values
             bar.update(len(tile))

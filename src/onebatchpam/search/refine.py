@@ -260,8 +260,8 @@ class TransposedDistances(TiledDistances):
 
     def __init__(self, space: Space, points: Indices, candidates: Indices, n_jobs: int) -> None:
         self.n_rows, self.n_columns = len(candidates), len(points)
-        self.dtype, self.is_cheap = np.dtype(np.float32), False
-        self._space, self._candidates, self._n_jobs = space, candidates, n_jobs
+        self.dtype, self.n_jobs, self.is_cheap = np.dtype(np.float32), n_jobs, False
+        self._space, self._candidates = space, candidates
         self._point_indices = None if len(points) == space.n else points  # None: all rows of the space
 
     def tiles(self) -> Iterator[slice]:
@@ -272,8 +272,11 @@ class TransposedDistances(TiledDistances):
         buffer = TileBuffer(distances.n_columns)
         for points in distances.tiles():
             tile = buffer.for_rows(points)
-            fill_checked(distances, points, tile, self._n_jobs)
+            fill_checked(distances, points, tile)
             for part in tile_bounds(len(tile), ROWS_TRANSPOSED):
                 out[:, points][:, part] = tile[part].T
         if viewer is not None:
             viewer.see(out)
+
+    def mend(self, rows: slice, tile: NDArray[Any]) -> None:
+        assert np.isfinite(tile).all()  # `fill` has checked every entry

@@ -13,7 +13,7 @@ from onebatchpam import _core
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.data import Rows
-from onebatchpam.metrics import LARGEST, PairError, Points, describe_bad_value, raise_for_bad_entry
+from onebatchpam.metrics import LARGEST, PairError, Points, are_dissimilarities, describe_bad_value, raise_for_bad_entry
 
 Name = Callable[[int], str]  # takes the index of a row or a column, returns its name in error messages
 
@@ -36,6 +36,7 @@ class TiledDistances(ABC):
     n_rows: int
     n_columns: int
     dtype: np.dtype[Any]
+    n_jobs: int  # number of threads that compute
     is_cheap: bool  # whether computing an entry again takes no longer than fetching it from memory
 
     @abstractmethod
@@ -45,6 +46,10 @@ class TiledDistances(ABC):
     @abstractmethod
     def fill(self, rows: slice, out: NDArray[Any], viewer: _core.Viewer | None = None) -> None:
         """Write the dissimilarities of consecutive rows to `out`, and show them to the viewer if there is one."""
+
+    @abstractmethod
+    def mend(self, rows: slice, tile: NDArray[Any]) -> None:
+        """Compute entries of a tile that are not finite again; raise if one is still no dissimilarity."""
 
     def each_tile(self, dtype: Any = np.float32) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Compute and yield all tiles; each overwrites the one before, so that it stays in the cache."""
@@ -77,7 +82,7 @@ class Distances(TiledDistances):
         tally: Tally | None = None,
     ) -> None:
         self.n_rows, self.n_columns = rows.n, points.n
-        self.dtype, self.is_cheap = points.dtype, points.is_cheap
+        self.dtype, self.n_jobs, self.is_cheap = points.dtype, points.n_jobs, points.is_cheap
         self._rows, self._points = rows, points
         self._name_row, self._name_column = name_row, name_column
         self._tally = Tally() if tally is None else tally
@@ -95,6 +100,11 @@ class Distances(TiledDistances):
             pair = self._name_pair(rows.start + error.row, error.column)
             raise ValueError(f"{pair} {error.problem}") from error.__cause__
         self._tally.n_distances += out.size
+
+    def mend(self, rows: slice, tile: NDArray[Any]) -> None:
+        self._points.mend(self._rows.tile(rows), tile)
+        if not are_dissimilarities(tile).all():
+            self.refuse(rows, tile)
 
     def refuse(self, rows: slice, tile: NDArray[Any]) -> None:
         """Raise for the first entry of a tile that is not a dissimilarity; the caller knows that there is one."""
