@@ -307,9 +307,18 @@ class TestEnd:
     def test_tol_is_a_fraction_of_the_loss(self):
         points = np.array([0.0, 1.0, 2.0, 100.0])
         block = abs(points[:, None] - points)
-        start = [0, 3]  # the loss is 3; with row 1 instead of row 0 it is 2, lower by a third
-        assert swap_search(block, 2, init=start, tol=0.34).n_swaps == 0
-        assert swap_search(block, 2, init=start, tol=0.33).n_swaps == 1
+        start = [0, 3]  # the loss is 3, and 1 without its largest term; with row 1 instead of row 0 it is 2
+        assert swap_search(block, 2, init=start, tol=1.01).n_swaps == 0
+        assert swap_search(block, 2, init=start, tol=0.99).n_swaps == 1
+
+    @pytest.mark.parametrize("far", [1e6, 1e9, 1e12])
+    def test_a_far_point_does_not_end_the_search(self, far):
+        near = np.random.RandomState(0).rand(1000, 2)
+        X = np.vstack([near, [[far, far]]])
+        block = np.abs(X[:, None] - X).sum(axis=2)
+        best = block[:-1, :-1].sum(axis=1).min()
+        for seed in range(3):
+            assert swap_search(block, 2, random_state=seed).loss <= 1.001 * best
 
 
 @pytest.mark.parametrize("prepare", [np.asfortranarray, lambda b: b.astype(np.float64), lambda b: b.tolist()])

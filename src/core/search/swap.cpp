@@ -1,6 +1,7 @@
 #include "search/swap.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -153,7 +154,20 @@ Swap SwapSearch::evaluate(const float* row, double* scratch) const {
         return {loss_ - kernels().weighted_sum(row, weights_.data(), m()), 0};
     const SwapView view{weights_.size(), medoids_.size(), d1_.data(),           d2_.data(),
                         near_.data(),    weights_.data(), removal_gains_.data()};
-    return kernels().evaluate_swap(view, row, scratch);
+    Swap swap = kernels().evaluate_swap(view, row, scratch);
+    if (std::abs(swap.gain) <= uncertainty_) swap.gain = exact_gain(row, swap.slot);
+    return swap;
+}
+
+// Sums what the swap changes at each point. No term is larger than the distances that it is about, so that a point far
+// from all medoids but one, whose second distance dwarfs all others, takes no digits from the sum.
+double SwapSearch::exact_gain(const float* row, std::int32_t slot) const {
+    double gain = 0;
+    for (std::size_t j = 0; j < m(); ++j) {
+        const float kept = near_[j] == slot ? d2_[j] : d1_[j];
+        gain += weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(std::min(row[j], kept)));
+    }
+    return gain;
 }
 
 void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float* row) {
@@ -177,22 +191,24 @@ void SwapSearch::make_swap(std::size_t slot, std::size_t candidate, const float*
 // Computes the loss and the removal gains. It starts from scratch after every swap, because that takes only O(m) and
 // lets no rounding errors pile up.
 //
-// A gain is a difference of sums. A swap must gain more than the rounding error of these sums, because otherwise it
-// might raise the loss.
+// A gain is a difference of sums, and uncertain by their rounding error. A swap must gain more than the rounding error
+// of the loss, because otherwise it might raise the loss; and more than a fraction of the loss, in which the farthest
+// point does not count, because a single far point would otherwise end the search for all others.
 void SwapSearch::sum_up() {
     loss_ = kernels().weighted_sum(d1_.data(), weights_.data(), m());
-    double largest_term = loss_;
-    if (medoids_.size() > 1) {
-        std::fill(removal_gains_.begin(), removal_gains_.end(), 0.0);
-        for (std::size_t j = 0; j < m(); ++j)
-            removal_gains_[static_cast<std::size_t>(near_[j])] +=
-                weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
-        // A fixed medoid is never the best one to remove, because minus infinity plus any gain remains minus infinity.
-        std::fill_n(removal_gains_.begin(), n_fixed_, -std::numeric_limits<double>::infinity());
-        largest_term = kernels().weighted_sum(d2_.data(), weights_.data(), m());
-    }
-    const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon() * largest_term;
-    least_gain_ = std::max(tolerance_ * loss_, rounding);
+    const double rounding = static_cast<double>(m()) * std::numeric_limits<double>::epsilon();
+    double largest_loss = 0;
+    for (std::size_t j = 0; j < m(); ++j)
+        largest_loss = std::max(largest_loss, weights_[j] * static_cast<double>(d1_[j]));
+    least_gain_ = std::max(tolerance_ * (loss_ - largest_loss), rounding * loss_);
+    if (medoids_.size() == 1) return;
+    std::fill(removal_gains_.begin(), removal_gains_.end(), 0.0);
+    for (std::size_t j = 0; j < m(); ++j)
+        removal_gains_[static_cast<std::size_t>(near_[j])] +=
+            weights_[j] * (static_cast<double>(d1_[j]) - static_cast<double>(d2_[j]));
+    // A fixed medoid is never the best one to remove, because minus infinity plus any gain remains minus infinity.
+    std::fill_n(removal_gains_.begin(), n_fixed_, -std::numeric_limits<double>::infinity());
+    uncertainty_ = rounding * kernels().weighted_sum(d2_.data(), weights_.data(), m());
 }
 
 void SwapEvaluator::see(const BlockView& rows, std::size_t first, int thread) {

@@ -93,6 +93,7 @@ private:
     void find_nearest(std::size_t j);
     void insert_medoid(std::size_t j, std::int32_t slot, float distance);
     void sum_up();
+    double exact_gain(const float* row, std::int32_t slot) const;
     void check_invariants() const;
 
     std::size_t n_candidates_;
@@ -105,6 +106,7 @@ private:
     std::vector<bool> is_medoid_;           // n
     std::size_t n_fixed_;
     double tolerance_, loss_ = 0, least_gain_ = 0;
+    double uncertainty_ = -1;  // gains up to this size are computed again, term by term
     std::size_t n_swaps_ = 0, n_idle_ = 0;
 };
 

@@ -63,7 +63,8 @@ class FasterCLARA(MedoidEstimator):
         Largest number of passes over the candidates of a sample. A search ends early when a full cycle of candidates
         brings no swap.
     tol : float, default=1e-6
-        A swap is made only if it lowers the loss over the sample by more than this fraction of the loss.
+        A swap is made only if it lowers the loss over the sample by more than this fraction of the loss, in
+        which the farthest row does not count.
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
         result does not depend on it.

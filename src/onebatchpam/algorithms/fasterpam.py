@@ -50,7 +50,8 @@ class FasterPAM(MedoidEstimator):
         Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
         swap.
     tol : float, default=1e-6
-        A swap is made only if it lowers the objective by more than this fraction of the objective.
+        A swap is made only if it lowers the objective by more than this fraction of the objective,
+        in which the farthest row does not count.
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
         result does not depend on it.

@@ -142,7 +142,8 @@ class OneBatchPAM(MedoidEstimator):
         swap. With more than 100,000 rows, a search that is refined afterwards also ends with the first pass that lowers
         the loss by less than 0.5 %.
     tol : float, default=1e-6
-        A swap is made only if it lowers the batch loss by more than this fraction of the loss.
+        A swap is made only if it lowers the batch loss by more than this fraction of the loss, in which
+        the farthest batch point does not count.
     memory_limit : int or str, default=None
         Memory for dissimilarities: a number of bytes, or text like ``"500MB"`` or ``"4GB"``; None means half of the
         free memory. If the 4 n m bytes of the block fit, the block is kept whole. If not, only the entries that are

@@ -180,7 +180,7 @@ def swap_search(
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
-        A swap must lower the loss by more than this fraction of it.
+        A swap must lower the loss by more than this fraction of it, the farthest point aside.
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
         result does not depend on it.
