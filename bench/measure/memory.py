@@ -33,7 +33,7 @@ def keep_memory() -> None:
 
 def touch_memory(n_bytes: int) -> None:
     """Use this much memory and free it; at most a quarter of the available memory, because the process may keep it."""
-    np.ones(max(0, min(n_bytes, (available_bytes() or 0) // 4)), dtype=np.uint8)
+    np.ones(max(0, min(n_bytes, available_bytes() // 4)), dtype=np.uint8)
 
 
 def read_resident_bytes() -> int:

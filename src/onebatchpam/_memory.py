@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from onebatchpam._parameters import check_integer
 
+try:
+    import resource
+except ImportError:  # Windows has no such limits
+    resource = None  # type: ignore[assignment]
+
+# For both versions of control groups: the files with the limit and the use, and the kinds of memory that are caches.
+GROUP_FILES = {
+    "": ("memory.max", "memory.current", ("active_file", "inactive_file")),
+    "memory": (
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        ("total_active_file", "total_inactive_file"),
+    ),
+}
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -17,8 +32,7 @@ UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 def resolve_memory_limit(limit: Any, name: str = "memory_limit") -> int:
     """Check the `memory_limit` parameter, and return it in bytes; None means half of the available memory."""
     if limit is None:
-        available = available_bytes()
-        return sys.maxsize if available is None else available // 2
+        return available_bytes() // 2
     if not isinstance(limit, str):
         return check_integer(limit, name, at_least=0)
     parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", limit, re.IGNORECASE)
@@ -27,31 +41,45 @@ def resolve_memory_limit(limit: Any, name: str = "memory_limit") -> int:
     return int(float(parts[1]) * UNITS[parts[2].upper()])
 
 
-def available_bytes() -> int | None:
-    """Return the bytes of memory that are available without swapping; None if the system does not tell."""
-    known = [free for free in (_free_in_system(), _free_in_container()) if free is not None]
-    return min(known, default=None)
+def available_bytes() -> int:
+    """Return the bytes of memory that this process can still use without swapping, and within every limit on it."""
+    limits = [_left_by_rlimit(), *_left_by_groups()]
+    return max(0, min([psutil.virtual_memory().available, *(left for left in limits if left is not None)]))
 
 
-def _free_in_container(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Return the bytes that the limit of a container leaves; cached files do not count as used."""
-    try:
-        limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
-        lines = (folder / "memory.stat").read_text().splitlines()
-        cached = sum(int(line.split()[1]) for line in lines if line.split()[0] in ("active_file", "inactive_file"))
-    except (OSError, ValueError):  # no container, or one without a limit ("max")
+def _left_by_rlimit() -> int | None:
+    """Return the bytes that the limit of the address space leaves (`ulimit -v`); None if there is none."""
+    if resource is None:
         return None
-    return max(0, limit - used + cached)
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else int(limit - psutil.Process().memory_info().vms)
 
 
-def _free_in_system() -> int | None:
-    """Return the bytes that are available in the system, or all of its memory if it tells only that."""
+def _left_by_groups(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
+    """Return the bytes that control groups leave, as containers use them: those of this process and all above it."""
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        pass
+        lines = groups.read_text().splitlines()
+    except OSError:  # the system has no control groups
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):
+            names = GROUP_FILES[controllers]
+            top = root / controllers
+            group = top / path.lstrip("/")
+            for folder in (group, *group.parents):
+                left = _left_by_group(folder, *names)
+                if left is not None:
+                    yield left
+                if folder == top:
+                    break
+
+
+def _left_by_group(folder: Path, limit_name: str, used_name: str, cached_names: tuple[str, ...]) -> int | None:
+    """Return the bytes that one control group leaves, in which cached files do not count; None if it has no limit."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        limit, used = (int((folder / name).read_text()) for name in (limit_name, used_name))
+        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+    except (OSError, ValueError):  # there is no such group, or its limit is "max"
         return None
+    return limit - used + sum(int(stat.get(name, 0)) for name in cached_names)

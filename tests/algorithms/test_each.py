@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 
@@ -24,7 +23,6 @@ from onebatchpam import (
     OneBatchPAM,
     RandomMedoids,
     _core,
-    _memory,
 )
 from onebatchpam._draws import rows_of_ranks
 from onebatchpam._progress import Stages
@@ -121,14 +119,6 @@ class TestFasterPAM:
     def test_a_matrix_that_is_searched_in_place_needs_no_memory(self, monkeypatch):
         monkeypatch.setattr(scan, "available_bytes", lambda: 0)
         FasterPAM(3, metric="precomputed", random_state=0).fit(square(whole_numbers(50)).astype(np.float32))
-
-    def test_available_memory(self, monkeypatch):
-        assert 10**6 < _memory.available_bytes() < 10**15
-        monkeypatch.setattr(_memory.Path, "read_text", lambda path: "MemTotal: 5 kB\n")
-        assert _memory.available_bytes() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        monkeypatch.delattr(_memory.os, "sysconf")
-        assert _memory.available_bytes() is None
-        scan.require_memory(10**9)  # no error, because the free memory is not known
 
 
 class TestFasterCLARA:

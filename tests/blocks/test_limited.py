@@ -215,21 +215,6 @@ class TestLimit:
     def test_none_is_half_of_what_is_free(self, monkeypatch):
         monkeypatch.setattr(_memory, "available_bytes", lambda: 10**9)
         assert resolve_memory_limit(None) == 5 * 10**8
-        monkeypatch.setattr(_memory, "available_bytes", lambda: None)
-        assert resolve_memory_limit(None) > 10**15
-
-    def test_a_container_may_have_less_than_the_system(self, tmp_path, monkeypatch):
-        assert _memory._free_in_container(tmp_path) is None
-        (tmp_path / "memory.current").write_text("900\n")
-        (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 250\nactive_file 50\n")
-        (tmp_path / "memory.max").write_text("max\n")
-        assert _memory._free_in_container(tmp_path) is None
-        (tmp_path / "memory.max").write_text("1000\n")
-        assert _memory._free_in_container(tmp_path) == 400
-        monkeypatch.setattr(_memory, "_free_in_container", lambda: 400)
-        assert _memory.available_bytes() == 400
-        monkeypatch.setattr(_memory, "_free_in_container", lambda: 2**60)
-        assert _memory.available_bytes() == _memory._free_in_system() < 2**60
 
     def test_the_whole_block_if_it_fits(self):
         assert clone(MODEL).set_params(memory_limit=BLOCK).fit(X).block_storage_ == "whole"

@@ -10,7 +10,7 @@ from onebatchpam._memory import available_bytes
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import TileBuffer, tile_bounds
 from onebatchpam.metrics import PairError, raise_for_bad_entry
-from onebatchpam.space import Distances, Space, TiledDistances
+from onebatchpam.space import SMALLEST_SCALE, Distances, Space, TiledDistances
 
 
 class BlockScan:
@@ -113,13 +113,17 @@ def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float3
         space.tally.n_distances += whole.size
         return whole
     require_memory(space.n)
-    return compute_checked(space.distances_to(np.arange(space.n)), stages)
+    block, scan = np.empty((space.n, space.n), np.float32), BlockScan(space.n, n_jobs)
+    fill_scanned(space.distances_to(np.arange(space.n)), block, scan, stages)
+    if scan.largest < SMALLEST_SCALE:
+        space.check_scale()
+    return block
 
 
 def require_memory(n: int) -> None:
     """Raise if an n x n block does not fit in memory, before the whole system runs out of memory."""
     needed, available = 4 * n * n, available_bytes()
-    if available is not None and needed > available:
+    if needed > available:
         raise MemoryError(
             f"the dissimilarities of all pairs of {n:,} rows need {needed / 1e9:.1f} GB, and {available / 1e9:.1f} GB "
             "of memory are available: use OneBatchPAM, which compares all rows only with a batch, or pass fewer rows"

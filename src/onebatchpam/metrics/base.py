@@ -72,6 +72,10 @@ class Metric(ABC):
         are the candidates.
         """
 
+    def pack_exactly(self, rows: Rows) -> Points:
+        """Make rows ready to be compared with each other in float64."""
+        return self.pack(rows, rows, 1)
+
     def read_medoids(self, centers: Any, indices: NDArray[np.int64]) -> Rows:
         """Return the medoids of a fit as rows to compare, given as users see them and by their indices."""
         return self.read(centers, "cluster_centers_").in_memory()

@@ -42,6 +42,20 @@ class NativeMetric(Metric):
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
         return NativePoints(self, points, rows, n_jobs)
 
+    def pack_exactly(self, rows: Rows) -> Points:
+        return WidePoints(self.name, rows.tile(slice(0, rows.n)))
+
+
+class WidePoints(Points):
+    """Points that are compared in float64, whatever the type of the rows is."""
+
+    def __init__(self, name: str, values: NDArray[Any]) -> None:
+        self.n, self.dtype, self.n_jobs, self.tile_rows = len(values), np.dtype(np.float64), 1, len(values)
+        self._packed = _core.PackedColumns(np.ascontiguousarray(values, dtype=np.float64), name)
+
+    def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
+        self._packed.fill(np.ascontiguousarray(tile, dtype=np.float64), out, self.n_jobs)
+
 
 class NativePoints(Points):
     """Points packed into the panels that the kernels read."""
@@ -73,8 +87,7 @@ class NativePoints(Points):
         # A sum of squares may overflow in float32 although the distance fits; in float64 it does not.
         bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
         exact = np.empty((len(bad), self.n))
-        wide = _core.PackedColumns(self._values.astype(np.float64), self._metric.name)
-        wide.fill(np.ascontiguousarray(tile[bad], dtype=np.float64), exact, self.n_jobs)
+        WidePoints(self._metric.name, self._values).fill(tile[bad], exact)
         with np.errstate(over="ignore"):  # a distance too large for float32 stays infinite
             out[bad] = np.where(np.isfinite(out[bad]), out[bad], exact)
 

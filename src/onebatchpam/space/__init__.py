@@ -9,4 +9,4 @@ tile.
 
 from onebatchpam.space.distances import Distances, Tally, TiledDistances, name_in
 from onebatchpam.space.open import distance_block, open_space
-from onebatchpam.space.space import Space
+from onebatchpam.space.space import SMALLEST_SCALE, Space

@@ -13,6 +13,9 @@ from onebatchpam.data import Rows
 from onebatchpam.metrics import Metric
 from onebatchpam.space.distances import Distances, Tally, name_in
 
+# If no dissimilarity of a block is larger than this, they may be too small for float32, or for squares in float32.
+SMALLEST_SCALE = 1e-12
+
 
 class Space:
     """Rows with a fitted metric, the weights of the rows in every sum, and the medoids that are fixed.
@@ -69,6 +72,23 @@ class Space:
             tally=self.tally,
         )
         return distances.column().astype(np.float64)
+
+    def check_scale(self) -> None:
+        """Raise if dissimilarities are so small that float32 loses them, to judge by some rows.
+
+        A caller asks only if no dissimilarity of a block is larger than `SMALLEST_SCALE`, which may also mean that all
+        rows are equal.
+        """
+        chosen = self.rows.take(np.unique(np.linspace(0, self.n - 1, 16).astype(np.int64)))
+        exact = Distances(chosen, self.metric.pack_exactly(chosen)).compute(np.empty((chosen.n, chosen.n)))
+        rounded = Distances(chosen, self.metric.pack(chosen, chosen, 1)).compute(
+            np.empty((chosen.n, chosen.n), np.float32)
+        )
+        if np.abs(rounded - exact).max() > 0.01 * exact.max():
+            raise ValueError(
+                f"the dissimilarities are too small for float32: that of two rows is {exact.max():.3g}, and becomes "
+                f"{rounded.flat[exact.argmax()]:.3g}; multiply the data by a constant, such as {1 / exact.max():.0e}"
+            )
 
     def whole_block(self) -> NDArray[np.float32] | None:
         """Return the dissimilarities of all pairs of rows if they are in memory already."""

@@ -1,0 +1,78 @@
+"""The memory that is available, within every limit on the process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from onebatchpam import _memory
+
+
+@pytest.fixture
+def groups(tmp_path):
+    """Return a function that writes a control group with a limit, and one that reads what all groups leave."""
+    (tmp_path / "root").mkdir()
+
+    def write(folder, limit, *, version=2):
+        path = tmp_path / "root" / folder
+        path.mkdir(parents=True, exist_ok=True)
+        names = ("memory.max", "memory.current") if version == 2 else ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        prefix = "" if version == 2 else "total_"
+        (path / names[0]).write_text(f"{limit}\n")
+        (path / names[1]).write_text("900\n")
+        (path / "memory.stat").write_text(f"anon 500\n{prefix}inactive_file 250\n{prefix}active_file 50\n")
+
+    def read(text):
+        (tmp_path / "cgroup").write_text(text)
+        return list(_memory._left_by_groups(tmp_path / "cgroup", tmp_path / "root"))
+
+    return write, read
+
+
+def test_control_groups_of_version_2(groups):
+    write, read = groups
+    assert read("0::/a/b\n") == []
+    write("a/b", "max")
+    assert read("0::/a/b\n") == []
+    write("a/b", 1000)
+    assert read("0::/a/b\n") == [400]  # cached files do not count
+    write("a", 800)
+    write(".", 5000)
+    assert read("0::/a/b\n") == [400, 200, 4400]
+
+
+def test_control_groups_of_version_1(groups):
+    write, read = groups
+    write("memory/docker/x", 1000, version=1)
+    write("memory", 2**62, version=1)
+    assert read("5:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n1:name=systemd:/\n") == [400, 2**62 - 600]
+
+
+def test_a_system_without_control_groups(tmp_path):
+    assert list(_memory._left_by_groups(tmp_path / "none")) == []
+
+
+def test_the_smallest_limit_holds(monkeypatch):
+    free = _memory.available_bytes()
+    assert 10**6 < free < 10**15
+    monkeypatch.setattr(_memory, "_left_by_groups", lambda: [2**60, 400])
+    assert _memory.available_bytes() == 400
+    monkeypatch.setattr(_memory, "_left_by_groups", lambda: [-7])
+    assert _memory.available_bytes() == 0
+
+
+@pytest.mark.skipif(_memory.resource is None, reason="the system has no such limit")
+def test_the_limit_of_the_address_space():
+    program = """
+import resource, numpy as np, psutil
+from onebatchpam import OneBatchPAM, _memory
+X = np.random.default_rng(0).random((40_000, 20), dtype=np.float32)
+resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 2**27,) * 2)
+assert _memory.available_bytes() <= 2**27
+model = OneBatchPAM(20, metric="manhattan", random_state=0, refine=0).fit(X)
+assert model.block_storage_ != "whole", model.block_storage_
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

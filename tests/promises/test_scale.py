@@ -1,0 +1,61 @@
+"""Data of any scale: dissimilarities that float32 would lose are refused, and all others are treated alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from onebatchpam import FasterPAM, OneBatchPAM, distance_block
+
+X, _ = make_blobs(400, 3, centers=4, random_state=0)
+
+
+both = pytest.mark.parametrize("algorithm", [OneBatchPAM, FasterPAM])
+
+
+def scaled(metric, dtype, scale):
+    data = distance_block(X, X) if metric == "precomputed" else X
+    return (data * scale).astype(dtype)
+
+
+@both
+@pytest.mark.parametrize(
+    ("dtype", "metric", "scale"),
+    [
+        ("float32", "euclidean", 1e-23),  # the squares are not normal numbers in float32
+        ("float32", "euclidean", 1e-27),
+        ("float32", "sqeuclidean", 1e-22),
+        ("float64", "manhattan", 1e-50),
+        ("float64", "euclidean", 1e-50),
+        ("float64", "sqeuclidean", 1e-25),
+        ("float64", "precomputed", 1e-50),
+    ],
+)
+def test_dissimilarities_that_float32_loses(algorithm, dtype, metric, scale):
+    with pytest.raises(ValueError, match=r"too small for float32: .* multiply the data by a constant"):
+        algorithm(4, metric=metric, random_state=0).fit(scaled(metric, dtype, scale))
+
+
+@both
+@pytest.mark.parametrize(
+    ("dtype", "metric", "scale"),
+    [
+        ("float32", "euclidean", 1e-14),
+        ("float32", "manhattan", 1e-30),
+        ("float64", "euclidean", 1e-20),
+        ("float64", "sqeuclidean", 1e-10),
+        ("float64", "precomputed", 1e-30),
+        ("float32", "euclidean", 1e25),
+    ],
+)
+def test_dissimilarities_that_are_merely_small_or_large(algorithm, dtype, metric, scale):
+    expected = algorithm(4, metric=metric, random_state=0).fit(scaled(metric, dtype, 1))
+    model = algorithm(4, metric=metric, random_state=0).fit(scaled(metric, dtype, scale))
+    power = 2 if metric == "sqeuclidean" else 1
+    assert model.inertia_ == pytest.approx(float(scale) ** power * expected.inertia_, rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:found")
+def test_equal_rows_are_not_refused():
+    assert OneBatchPAM(2).fit(np.full((30, 2), 1e-30)).inertia_ == 0
