@@ -25,7 +25,7 @@ def scaled(metric, dtype, scale):
     [
         ("float32", "euclidean", 1e-23),  # the squares are not normal numbers in float32
         ("float32", "euclidean", 1e-27),
-        ("float32", "sqeuclidean", 1e-22),
+        ("float32", "sqeuclidean", 1e-24),
         ("float64", "manhattan", 1e-50),
         ("float64", "euclidean", 1e-50),
         ("float64", "sqeuclidean", 1e-25),
