@@ -56,7 +56,7 @@ class TestKinds:
     def test_dates_of_new_rows_may_be_in_another_unit(self):
         days = np.array([0, 10, 40, "NaT"], dtype="datetime64[D]")
         frame = pd.DataFrame({"day": days.astype("datetime64[ns]"), "same": 1})
-        model = OneBatchPAM(2, metric="gower", init=[0, 2], tol=1e9).fit(frame)
+        model = OneBatchPAM(2, metric="gower").fit(frame, fixed_medoids=[0, 2])
         for unit in ("s", "ms", "us"):
             new = frame.assign(day=days.astype(f"datetime64[{unit}]"))
             np.testing.assert_allclose(model.transform(new), model.transform(frame), rtol=1e-6)

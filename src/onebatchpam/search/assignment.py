@@ -37,7 +37,7 @@ def label_tiles(distances: Distances, stages: Stages) -> Iterator[tuple[slice, N
         for rows, tile in distances.each_tile(distances.dtype):
             nearest = tile.argmin(axis=1)
             values = tile[np.arange(len(tile)), nearest]
-            if not np.isfinite(values.sum()):
+            if not np.isfinite(values).all():
                 distances.mend(rows, tile)
                 nearest = tile.argmin(axis=1)
                 values = tile[np.arange(len(tile)), nearest]

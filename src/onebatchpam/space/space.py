@@ -80,7 +80,10 @@ class Space:
         rows are equal.
         """
         chosen = self.rows.take(np.unique(np.linspace(0, self.n - 1, 16).astype(np.int64)))
-        exact = Distances(chosen, self.metric.pack_exactly(chosen)).compute(np.empty((chosen.n, chosen.n)))
+        points = self.metric.pack_exactly(chosen)
+        if points.dtype != np.float64:
+            return  # the metric has a scale of its own, whatever that of the data is
+        exact = Distances(chosen, points).compute(np.empty((chosen.n, chosen.n)))
         rounded = Distances(chosen, self.metric.pack(chosen, chosen, 1)).compute(
             np.empty((chosen.n, chosen.n), np.float32)
         )
