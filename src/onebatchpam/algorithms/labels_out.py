@@ -61,7 +61,8 @@ class LabelArray:
 class LabelFile(LabelArray):
     """A new .npy file of labels. It has another name until it is complete, so that no unfinished file looks finished.
 
-    Its space on the disk is reserved when it is made, so that a disk without room is noticed before the work.
+    Its space on the disk is reserved when it is made, where the system can do that, so that a disk without room is
+    noticed before the work.
     """
 
     def __init__(self, path: Path, n: int) -> None:
@@ -84,7 +85,8 @@ class LabelFile(LabelArray):
         return np.load(self._path, mmap_mode="r+")
 
     def discard(self) -> None:
-        self.values = np.empty(0, np.int32)  # lets go of the map, because some systems remove no file that is mapped
+        # The map is let go of first, because some systems refuse to remove a file that is mapped.
+        self.values = np.empty(0, np.int32)
         self._partial.unlink(missing_ok=True)
 
 
@@ -101,7 +103,7 @@ def give_name(partial: Path, path: Path) -> None:
 
 
 def reserve_space(path: Path) -> None:
-    """Make the system allocate all blocks of a file, or raise OSError if the disk has no room for them."""
+    """Make the system allocate all blocks of a file, where it can; raise OSError if the disk has no room for them."""
     with path.open("r+b") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

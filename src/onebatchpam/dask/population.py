@@ -208,7 +208,7 @@ class PartitionedBlock(WholeBlock):
         if (candidates < self.n).all():
             return self.entries[candidates]
         entries = self._compute(candidates)
-        self.batch(np.empty(0)).debias(entries, self._population.space.given_indices(candidates))
+        tasks.debias(entries, candidates, self.points[self._debiased], self._debiased, self._own_distances)
         return entries
 
     def replace(self, rows: Indices, columns: Indices, values: NDArray[np.float32]) -> None:

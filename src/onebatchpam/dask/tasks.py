@@ -172,10 +172,19 @@ class BatchPoints:
         return entries
 
     def debias(self, tile: NDArray[np.float32], indices: Indices) -> None:
-        """Replace distances of batch points to themselves in a tile; `indices` are the row indices in the data."""
-        own = self.points.indices[self.debiased]
-        _, rows, places = np.intersect1d(indices, own, assume_unique=True, return_indices=True)
-        tile[rows, self.debiased[places]] = self.own_distances[places]
+        """Replace the distances of batch points from themselves in a tile of the rows with these indices."""
+        debias(tile, indices, self.points.indices[self.debiased], self.debiased, self.own_distances)
+
+
+def debias(
+    tile: NDArray[np.float32], rows: Indices, points: Indices, columns: Indices, own_distances: NDArray[np.float32]
+) -> None:
+    """Replace the distances of batch points from themselves in a tile, given the indices of its rows.
+
+    Each of the points has a column of the tile, and the distance that replaces the one in it.
+    """
+    _, places, which = np.intersect1d(rows, points, assume_unique=True, return_indices=True)
+    tile[places, columns[which]] = own_distances[which]
 
 
 @dataclass(frozen=True)
