@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it at import; without it scikit-learn skips a check
 
@@ -11,7 +13,13 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from onebatchpam import _core, _tiles
-from onebatchpam.data import sources
+from onebatchpam.data import parquet, sources
+
+if sys.platform != "linux":  # these files measure memory with the benchmark, which reads it from /proc
+    collect_ignore = ["promises/test_memory.py"]
+
+# A shell starts background jobs with SIGINT ignored, and many tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
@@ -53,7 +61,8 @@ def rng():
 def small_windows(monkeypatch):
     """Read files in windows of a few dozen rows, and keep only a few windows."""
     for name, value in {"READ_BYTES": 2000, "NEIGHBOUR_BYTES": 100, "KEPT_BYTES": 6000}.items():
-        monkeypatch.setattr(sources, name, value)
+        for module in (sources, parquet):
+            monkeypatch.setattr(module, name, value, raising=False)
 
 
 @pytest.fixture(name="X")

@@ -1,73 +1,28 @@
 """The specification: every stage in plain NumPy and float64, as short as possible.
 
 A function that the package has as well has the same name here. The code is slow on purpose, and independent: it imports
-nothing of the package.
+nothing of the package. The dissimilarities, the loss and the gains of swaps are those that the fuzzer uses as well.
 """
 
 from __future__ import annotations
 
-import functools
+import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-
-def distance_block(X, Y, metric):
-    """Return d(row of X, row of Y) for all pairs."""
-    X, Y = np.asarray(X, np.float64), np.asarray(Y, np.float64)
-    if metric == "cosine":
-        return _cosine(X, Y)
-    if metric == "jaccard":
-        return _jaccard(X != 0, Y != 0)
-    difference = np.abs(X[:, None, :] - Y[None, :, :])
-    return {
-        "manhattan": lambda: difference.sum(axis=2),
-        "euclidean": lambda: np.sqrt((difference**2).sum(axis=2)),
-        "sqeuclidean": lambda: (difference**2).sum(axis=2),
-        "chebyshev": lambda: difference.max(axis=2),
-    }[metric]()
-
-
-def _cosine(X, Y):
-    """Return 1 - cos; a zero row is at distance 1 from every other row and at 0 from another zero row."""
-    lengths = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(Y, axis=1)
-    both_zero = ~X.any(axis=1)[:, None] & ~Y.any(axis=1)
-    cosines = np.divide(X @ Y.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return np.where(both_zero, 0.0, 1 - cosines)
-
-
-def _jaccard(X, Y):
-    """Return the number of features that only one row has, divided by those that either has; 0 for two empty rows."""
-    either = (X[:, None, :] | Y[None, :, :]).sum(axis=2)
-    only_one = (X[:, None, :] ^ Y[None, :, :]).sum(axis=2)
-    return np.divide(only_one, either, out=np.zeros(either.shape), where=either > 0)
-
-
-def gower(a, b, ranges, weights):
-    """Return Gower's dissimilarity of two rows; 1 if there is no column in which both have a value.
-
-    A missing value is None. The range of a column is None if its values are compared by equality.
-    """
-    total = weight = 0.0
-    for x, y, extent, w in zip(a, b, ranges, weights, strict=True):
-        if x is None or y is None:
-            continue
-        weight += w
-        if extent is None:
-            total += w * (x != y)
-        elif extent > 0:
-            total += w * min(1.0, abs(x - y) / extent)
-    return total / weight if weight else 1.0
-
-
-def gower_ranges(rows, numeric):
-    """Return the range of every numeric column, and None for the other columns."""
-    known = [[value for value in column if value is not None] for column in zip(*rows, strict=True)]
-    return [
-        max(values, default=0) - min(values, default=0) if is_numeric else None
-        for values, is_numeric in zip(known, numeric, strict=True)
-    ]
+from bench.fuzz.naive import (  # noqa: F401 (tests find them here)
+    dissimilarities,
+    distance_block,
+    gower,
+    gower_ranges,
+    levenshtein,
+    loss,
+    medoid_of,
+    medoid_silhouette,
+    swap_gains,
+)
 
 
 def batch_size(n, k):
@@ -100,22 +55,21 @@ def debias(block, batch_indices):
     return block
 
 
-def loss(block, medoids, weights=None):
-    """Return the weighted sum over the columns of the distance to the nearest medoid."""
-    weights = np.ones(block.shape[1]) if weights is None else weights
-    return float(np.asarray(block, np.float64)[np.asarray(medoids)].min(axis=0) @ weights)
+def build_gains(block, medoids):
+    """Return, for every candidate and point, by how much the loss at the point falls if the candidate is added.
+
+    If there are no medoids yet, it is minus the distance.
+    """
+    block = np.asarray(block, np.float64)
+    return np.maximum(block[medoids].min(axis=0) - block, 0) if len(medoids) else -block
 
 
-def swap_gains(block, medoids, weights):
-    """Return, for every candidate and slot, by how much the loss falls if the candidate replaces the medoid there."""
-    before = loss(block, medoids, weights)
-    gains = np.empty((len(block), len(medoids)))
-    for i in range(len(block)):
-        for slot in range(len(medoids)):
-            swapped = np.array(medoids)
-            swapped[slot] = i
-            gains[i, slot] = before - loss(block, swapped, weights)
-    return gains
+def swap_gains_by_point(block, medoids):
+    """Return the gain of every swap at every point: an array of candidates x slots x points."""
+    block, medoids = np.asarray(block, np.float64), np.asarray(medoids)
+    before = block[medoids].min(axis=0)
+    others = [block[np.delete(medoids, slot)].min(axis=0) for slot in range(len(medoids))]
+    return np.stack([before - np.minimum(block, other) for other in others], axis=1)
 
 
 def nearest_and_second(block, medoids):
@@ -272,27 +226,35 @@ def inertia(X, medoids, metric):
     return float(nearest_medoids(X, medoids, metric)[1].sum())
 
 
-@functools.cache
-def levenshtein(a, b):
-    """Return the smallest number of insertions, deletions and replacements of characters that turn a into b."""
-    if not a or not b:
-        return len(a) + len(b)
-    replaced = levenshtein(a[1:], b[1:]) + (a[0] != b[0])
-    return min(replaced, 1 + levenshtein(a[1:], b), 1 + levenshtein(a, b[1:])) if a[0] != b[0] else replaced
+def lagrangian_bound(block, multipliers, weights, k, fixed=()):
+    """Return the reduced cost of every row, and the lower bound on the loss of k medoids, with the fixed ones."""
+    block, multipliers = np.asarray(block, np.float64), np.asarray(multipliers, np.float64)
+    costs = np.minimum(0, block - multipliers) @ weights
+    others = np.sort(np.delete(costs, fixed))[: k - len(fixed)]
+    return costs, float(weights @ multipliers + costs[list(fixed)].sum() + others.sum())
 
 
-def dissimilarities(candidates, points, function):
-    """Return function(candidate, point) for all pairs."""
-    return np.array([[function(candidate, point) for point in points] for candidate in candidates], np.float64)
+def smallest_loss(block, k, weights=None, fixed=()):
+    """Return the loss of the best k medoids that contain the fixed ones, by trying all of them."""
+    others = [i for i in range(len(block)) if i not in fixed]
+    return min(loss(block, [*fixed, *free], weights) for free in itertools.combinations(others, k - len(fixed)))
 
 
-def medoid_of(block):
-    """Return the row of a square matrix with the smallest sum (the first of equal ones), and the sum."""
-    sums = np.asarray(block, np.float64).sum(axis=1)
-    return int(np.argmin(sums)), float(sums.min())
+def greedy_order(block, weights, n_fixed=0):
+    """Return the rows of a block: the first ones that are fixed, then each time the row that lowers the loss most."""
+    order = list(range(n_fixed))
+    while len(order) < len(block):
+        others = [row for row in range(len(block)) if row not in order]
+        order.append(min(others, key=lambda row: loss(block, [*order, row], weights)))
+    return order
 
 
-def medoid_silhouette(block):
-    """Return the mean over all columns of 1 - d1 / d2, with the two smallest entries d1 <= d2; of 1 where d1 is 0."""
-    nearest, second = np.sort(np.asarray(block, np.float64), axis=0)[:2]
-    return float(np.mean([1.0 if d1 == 0 else 1 - d1 / d2 for d1, d2 in zip(nearest, second, strict=True)]))
+def prefix_losses(block, order, weights):
+    """Return the loss of the first 1, 2, ... rows of an order."""
+    return np.array([loss(block, order[: j + 1], weights) for j in range(len(order))])
+
+
+def cluster_weights(block, medoids, weights):
+    """Return the weight of the columns that are nearest to each medoid; in a tie the lower slot is nearer."""
+    near = np.argmin(np.asarray(block)[np.asarray(medoids)], axis=0)
+    return np.array([np.sum(weights[near == slot]) for slot in range(len(medoids))])

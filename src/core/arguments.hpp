@@ -104,8 +104,8 @@ inline void check_starts(const std::int64_t* starts, std::size_t n, std::size_t 
 template <class Starts, class Columns, class Values>
 void check_reduced(const Starts& starts, std::size_t n_rows, const Columns& columns, const Values& values) {
     check_length("starts", starts, n_rows + 1, "one more than there are rows");
-    check_length("columns", columns, static_cast<std::size_t>(starts.data()[n_rows]), "the last entry of starts");
-    check_length("values", values, columns.shape(0), "the length of columns");
+    check_length("columns", columns, values.shape(0), "the length of values");
+    check_starts(starts.data(), n_rows + 1, values.shape(0));
 }
 
 }  // namespace obp

@@ -1,5 +1,7 @@
 // The Python module _core. No other file of the core knows Python. A binding checks its arguments (arguments.hpp),
 // releases the interpreter lock and calls the core.
+#include "rounding.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -7,8 +9,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "arguments.hpp"
 #include "block.hpp"
@@ -17,6 +22,9 @@
 #include "distances/packed_columns.hpp"
 #include "distances/sparse.hpp"
 #include "kernels/table.hpp"
+#include "parallel.hpp"
+#include "search/arms.hpp"
+#include "search/dual.hpp"
 #include "search/reduce.hpp"
 #include "search/swap.hpp"
 
@@ -25,6 +33,19 @@ using namespace nb::literals;
 using namespace obp;
 
 namespace {
+
+// Raises the exception of a signal that Python has received meanwhile, such as KeyboardInterrupt. Python is asked only
+// from time to time, because asking takes the interpreter lock.
+void raise_for_signals() {
+    using clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds interval{100};
+    thread_local clock::time_point last_asked = clock::now();
+    const clock::time_point now = clock::now();
+    if (now - last_asked < interval) return;
+    last_asked = now;
+    nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
 
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -157,6 +178,8 @@ void fill_sparse(const SparseColumns& self, Array<std::int64_t> starts, Array<st
 void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,
                  Array<double> weights, double tol, std::size_t n_fixed) {
     const std::size_t k = medoids.shape(0), m = weights.shape(0);
+    require(n_candidates <= static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()),
+            "n_candidates=", n_candidates, ": expected a number of rows that int64 can count");
     require(k >= 1, "medoids is empty: a swap search needs a medoid");
     check_shape("medoid_rows", medoid_rows, {k, m}, "medoids x batch points");
     check_indices("medoids", medoids.data(), k, n_candidates);
@@ -166,7 +189,8 @@ void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t>
 
 void check_candidates(const SwapSearch& self, const Block<const float>& rows, std::size_t first) {
     check_row_length("rows", rows, self.m(), "columns");
-    require(first + rows.shape(0) <= self.n_candidates(), "first=", first, " with ", rows.shape(0),
+    require(rows.shape(0) <= self.n_candidates() && first <= self.n_candidates() - rows.shape(0), "first=", first,
+            " with ", rows.shape(0),
             " rows reaches beyond the last candidate: expected first + rows <= ", self.n_candidates());
 }
 
@@ -203,6 +227,60 @@ nb::ndarray<nb::numpy, const float, nb::ndim<2>, nb::c_contig> medoid_distances(
     return {search.medoid_distances().data(), {search.m(), search.k()}, self};
 }
 
+// Moments of gains: pairs of doubles, a row for each candidate.
+using MomentsIn = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using MomentsOut = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+auto moments_of(const char* name, const Array& moments, std::size_t n, std::size_t n_moments) {
+    require(moments.shape(0) == n && moments.shape(1) == n_moments && moments.shape(2) == 2, name, " has shape (",
+            moments.shape(0), ", ", moments.shape(1), ", ", moments.shape(2), "): expected (", n, ", ", n_moments,
+            ", 2)");
+    using Pair =
+        std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(moments.data())>>, const Moments, Moments>;
+    return reinterpret_cast<Pair*>(moments.data());
+}
+
+Candidates candidates_of(const Block<const float>& block, const Array<std::int64_t>& rows) {
+    check_indices("rows", rows.data(), rows.shape(0), block.shape(0));
+    return {view_of(block), rows.shape(0), rows.data()};
+}
+
+void add_build(Block<const float> block, Array<std::int64_t> rows, Array<float> nearest_distances,
+               Array<double> weights, float least_gain, MomentsOut moments, int n_threads) {
+    check_length("nearest_distances", nearest_distances, block.shape(1), "an entry for each column");
+    check_length("weights", weights, block.shape(1), "an entry for each column");
+    add_build_moments(candidates_of(block, rows),
+                      {block.shape(1), nearest_distances.data(), weights.data(), least_gain},
+                      moments_of("moments", moments, rows.shape(0), 1), threads(n_threads));
+}
+
+void add_swaps(Block<const float> block, Array<std::int64_t> rows, Array<float> nearest_distances,
+               Array<float> second_distances, Array<std::int32_t> nearest, Array<double> weights, MomentsOut moments,
+               int n_threads) {
+    const std::size_t m = block.shape(1);
+    check_length("nearest_distances", nearest_distances, m, "an entry for each column");
+    check_length("second_distances", second_distances, m, "an entry for each column");
+    check_length("nearest", nearest, m, "an entry for each column");
+    check_length("weights", weights, m, "an entry for each column");
+    require(moments.shape(1) >= 2, "moments has no slots: expected one more than there are medoids");
+    const std::size_t k = moments.shape(1) - 1;
+    check_indices("nearest", nearest.data(), m, k);
+    const SwapView state{m,      k, nearest_distances.data(), second_distances.data(), nearest.data(), weights.data(),
+                         nullptr};
+    add_swap_moments(candidates_of(block, rows), state, moments_of("moments", moments, rows.shape(0), k + 1),
+                     threads(n_threads));
+}
+
+void bound(MomentsIn moments, MomentsIn removals, std::size_t n_fixed, double n_points, double width,
+           ArrayOut<double> highest, ArrayOut<double> surest, int n_threads) {
+    const std::size_t n = moments.shape(0), k = removals.shape(1);
+    check_length("highest", highest, n, "an entry for each candidate");
+    check_length("surest", surest, n, "an entry for each candidate");
+    const Arms arms{n, k, n_fixed, moments_of("moments", moments, n, k + 1), moments_of("removals", removals, 1, k)};
+    bound_gains(arms, n_points, width, highest.data(), surest.data(), threads(n_threads));
+}
+
 void count(Block<const float> rows, Array<float> thresholds, ArrayOut<std::int64_t> counts, int n_threads) {
     check_length("thresholds", thresholds, rows.shape(1), "an entry for each column");
     check_length("counts", counts, rows.shape(0), "an entry for each row");
@@ -214,14 +292,45 @@ void reduce(Block<const float> rows, Array<float> thresholds, Array<std::int64_t
             ArrayOut<float> values, int n_threads) {
     check_length("thresholds", thresholds, rows.shape(1), "an entry for each column");
     check_reduced(starts, rows.shape(0), columns, values);
-    reduce_rows(view_of(rows), thresholds.data(), starts.data(), columns.data(), values.data(), threads(n_threads));
+    require(
+        reduce_rows(view_of(rows), thresholds.data(), starts.data(), columns.data(), values.data(), threads(n_threads)),
+        "starts does not count the entries below the thresholds: expected the sums of count_below");
 }
 
 template <class Column>
 void expand(Array<std::int64_t> starts, Array<Column> columns, Array<float> values, Block<float> out, int n_threads) {
     check_reduced(starts, out.shape(0), columns, values);
-    expand_rows(out.shape(0), out.shape(1), starts.data(), columns.data(), values.data(), out.data(), row_stride(out),
-                threads(n_threads));
+    require(expand_rows(out.shape(0), out.shape(1), starts.data(), columns.data(), values.data(), out.data(),
+                        row_stride(out), threads(n_threads)),
+            "columns holds an index out of range: expected 0 <= index < ", out.shape(1), ", the columns of out");
+}
+
+template <class Column>
+void check_columns(const Array<Column>& columns, std::size_t n_columns) {
+    require(are_columns_below(columns.data(), columns.shape(0), n_columns),
+            "columns holds an index out of range: expected 0 <= index < ", n_columns, ", the length of multipliers");
+}
+
+template <class Column>
+void price_reduced(Array<std::int64_t> starts, Array<Column> columns, Array<float> values, Array<float> multipliers,
+                   Array<double> weights, ArrayOut<double> costs, int n_threads) {
+    check_reduced(starts, costs.shape(0), columns, values);
+    check_length("weights", weights, multipliers.shape(0), "the length of multipliers");
+    check_columns(columns, multipliers.shape(0));
+    reduced_costs(costs.shape(0), starts.data(), columns.data(), values.data(), multipliers.data(), weights.data(),
+                  costs.data(), threads(n_threads));
+}
+
+template <class Column>
+void serve(Array<std::int64_t> rows, Array<std::int64_t> starts, Array<Column> columns, Array<float> values,
+           Array<float> multipliers, ArrayOut<std::int32_t> counts) {
+    require(starts.shape(0) > 0, "starts is empty: expected an entry for each row, and one more");
+    check_reduced(starts, starts.shape(0) - 1, columns, values);
+    check_indices("rows", rows.data(), rows.shape(0), starts.shape(0) - 1);
+    check_length("counts", counts, multipliers.shape(0), "the length of multipliers");
+    check_columns(columns, multipliers.shape(0));
+    count_serving(rows.data(), rows.shape(0), starts.data(), columns.data(), values.data(), multipliers.data(),
+                  counts.shape(0), counts.data());
 }
 
 // capsule     IN  the capsule of a scipy.LowLevelCallable: a pointer to the function, and user data as its context
@@ -252,9 +361,12 @@ bool all_bytes(Matrix<T> values, double byte_divisor) {
 }  // namespace
 
 NB_MODULE(_core, module) {
-    module.doc() = "The native core of onebatchpam: dissimilarities, the swap search, and reduced rows of a block.";
+    module.doc() =
+        "The native core of onebatchpam: dissimilarities, the swap search, the arms of BanditPAM, and reduced rows "
+        "of a block.";
     module.attr("__version__") = OBP_VERSION;
     module.attr("SWEEP_CHUNK") = SwapSearch::chunk_size;
+    after_each_task = raise_for_signals;
     using release = nb::call_guard<nb::gil_scoped_release>;
 
     nb::class_<Viewer>(module, "Viewer",
@@ -336,6 +448,18 @@ NB_MODULE(_core, module) {
         .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>,
                      "The distance of each batch point to its second nearest medoid; infinite if k is 1.");
 
+    module.def("add_build_moments", add_build, "block"_a.noconvert(), "rows"_a.noconvert(),
+               "nearest_distances"_a.noconvert(), "weights"_a.noconvert(), "least_gain"_a, "moments"_a.noconvert(),
+               "n_threads"_a, release(),
+               "Add the moments of the gains of adding each of these rows to the medoids, over all columns.");
+    module.def("add_swap_moments", add_swaps, "block"_a.noconvert(), "rows"_a.noconvert(),
+               "nearest_distances"_a.noconvert(), "second_distances"_a.noconvert(), "nearest"_a.noconvert(),
+               "weights"_a.noconvert(), "moments"_a.noconvert(), "n_threads"_a, release(),
+               "Add the moments of the gains of swapping each of these rows with each medoid, over all columns.");
+    module.def("bound_gains", bound, "moments"_a.noconvert(), "removals"_a.noconvert(), "n_fixed"_a, "n_points"_a,
+               "width"_a, "highest"_a.noconvert(), "surest"_a.noconvert(), "n_threads"_a, release(),
+               "Write the highest upper and the highest lower bound of a gain of each candidate.");
+
     module.def("are_bytes", all_bytes<float>, "values"_a.noconvert(), "byte_divisor"_a, release(),
                "Return whether every value is a byte divided by byte_divisor.");
     module.def("are_bytes", all_bytes<double>, "values"_a.noconvert(), "byte_divisor"_a, release());
@@ -353,6 +477,21 @@ NB_MODULE(_core, module) {
                "values"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release(), expands);
     module.def("expand_rows", expand<std::uint32_t>, "starts"_a.noconvert(), "columns"_a.noconvert(),
                "values"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a, release());
+
+    const char* prices = "Write the reduced cost of each reduced row under these multipliers of the columns.";
+    module.def("reduced_costs", price_reduced<std::uint16_t>, "starts"_a.noconvert(), "columns"_a.noconvert(),
+               "values"_a.noconvert(), "multipliers"_a.noconvert(), "weights"_a.noconvert(), "costs"_a.noconvert(),
+               "n_threads"_a, release(), prices);
+    module.def("reduced_costs", price_reduced<std::uint32_t>, "starts"_a.noconvert(), "columns"_a.noconvert(),
+               "values"_a.noconvert(), "multipliers"_a.noconvert(), "weights"_a.noconvert(), "costs"_a.noconvert(),
+               "n_threads"_a, release());
+    const char* counts = "Count for each column the chosen rows whose entry is below the multiplier of the column.";
+    module.def("count_serving", serve<std::uint16_t>, "rows"_a.noconvert(), "starts"_a.noconvert(),
+               "columns"_a.noconvert(), "values"_a.noconvert(), "multipliers"_a.noconvert(), "counts"_a.noconvert(),
+               release(), counts);
+    module.def("count_serving", serve<std::uint32_t>, "rows"_a.noconvert(), "starts"_a.noconvert(),
+               "columns"_a.noconvert(), "values"_a.noconvert(), "multipliers"_a.noconvert(), "counts"_a.noconvert(),
+               release());
 
     module.def("simd_level", [] { return std::string(kernels().name); }, "Return the SIMD level that is in use.");
     module.def(

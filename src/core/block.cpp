@@ -1,3 +1,5 @@
+#include "rounding.hpp"
+
 #include "block.hpp"
 
 #include <algorithm>

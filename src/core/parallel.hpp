@@ -9,19 +9,27 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 namespace obp {
 
+// The calling thread calls this function, if there is one, after each of its tasks. The function may throw to stop the
+// round of tasks: the Python module sets a function that looks for Ctrl-C.
+inline void (*after_each_task)() = nullptr;
+
 class Team {
 public:
     explicit Team(int n_threads) {
+        threads_.reserve(static_cast<std::size_t>(n_threads));  // Before a thread runs, so that it can still throw.
         try {
             for (int i = 1; i < n_threads; ++i) threads_.emplace_back([this, i] { serve(i); });
         } catch (const std::system_error&) {
             // The system refuses to start more threads: the team works with those that it has.
+        } catch (const std::bad_alloc&) {
+            // There is no memory for more threads.
         }
     }
     Team(const Team&) = delete;
@@ -86,7 +94,10 @@ private:
 
     void take_tasks(int thread) {
         try {
-            for (std::size_t index = next_++; index < n_tasks_; index = next_++) (*task_)(index, thread);
+            for (std::size_t index = next_++; index < n_tasks_; index = next_++) {
+                (*task_)(index, thread);
+                if (thread == 0 && after_each_task) after_each_task();
+            }
         } catch (...) {
             std::lock_guard<std::mutex> lock(mutex_);
             if (!error_) error_ = std::current_exception();

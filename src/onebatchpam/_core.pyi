@@ -1,7 +1,7 @@
 # Written by `python tests/promises/test_codebase.py`.
 # ruff: noqa: C408
 """
-The native core of onebatchpam: dissimilarities, the swap search, and reduced rows of a block.
+The native core of onebatchpam: dissimilarities, the swap search, the arms of BanditPAM, and reduced rows of a block.
 """
 
 from collections.abc import Sequence
@@ -299,6 +299,49 @@ class CustomMetric:
         n_threads: int,
     ) -> None: ...
 
+def add_build_moments(
+    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    nearest_distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    least_gain: float,
+    moments: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Add the moments of the gains of adding each of these rows to the medoids, over all columns.
+    """
+
+def add_swap_moments(
+    block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    nearest_distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    second_distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    nearest: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    moments: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Add the moments of the gains of swapping each of these rows with each medoid, over all columns.
+    """
+
+def bound_gains(
+    moments: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    removals: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+    ],
+    n_fixed: int,
+    n_points: float,
+    width: float,
+    highest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    surest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Write the highest upper and the highest lower bound of a gain of each candidate.
+    """
+
 @overload
 def are_bytes(
     values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -362,6 +405,52 @@ def expand_rows(
     values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     n_threads: int,
+) -> None: ...
+@overload
+def reduced_costs(
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    multipliers: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Write the reduced cost of each reduced row under these multipliers of the columns.
+    """
+
+@overload
+def reduced_costs(
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    multipliers: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+@overload
+def count_serving(
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    multipliers: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """
+    Count for each column the chosen rows whose entry is below the multiplier of the column.
+    """
+
+@overload
+def count_serving(
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    multipliers: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
 def simd_level() -> str:
     """Return the SIMD level that is in use."""

@@ -88,6 +88,35 @@ def sample_by_weight(
     return Batch(drawn, scale_to_mean(estimates, weights.mean()))
 
 
+class DrawOrder:
+    """All rows in the order in which they are drawn by their weights: the first ones are a sample of any size."""
+
+    def __init__(self, weights: NDArray[np.float64], rng: np.random.RandomState) -> None:
+        self._rates = np.maximum(weights / weights.max(), SMALLEST_RATE)
+        self.is_uniform = are_equal(weights)
+        self._clocks = ring_clocks(self._rates, rng)
+        self.rows: Indices = np.argsort(self._clocks, kind="stable")
+
+    def weights(self, size: int) -> NDArray[np.float64]:
+        """Return the weights, of mean 1, by which the first rows stand for all rows."""
+        if self.is_uniform:
+            return np.ones(size)
+        weights = self._rates[self.rows[:size]]
+        if size < len(self.rows):
+            weights = estimate_weights(weights, weights, self._clocks[self.rows[size]])
+        return scale_to_mean(weights, 1.0)
+
+    def variance(self, size: int) -> float:
+        """Return the variance of a mean over the first rows, relative to that of a single row; at most, if weighted.
+
+        It is zero for all rows, because rows are drawn without replacement.
+        """
+        if size == len(self.rows):
+            return 0.0
+        lightest_odds = -np.expm1(-self._rates.min() * self._clocks[self.rows[size]])
+        return float(1 - (size / len(self.rows) if self.is_uniform else lightest_odds)) / size
+
+
 def are_equal(weights: NDArray[np.float64]) -> bool:
     """Tell whether all weights are equal, so that rows can be drawn uniformly."""
     return bool((weights == weights[0]).all())

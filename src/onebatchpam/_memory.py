@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from onebatchpam._parameters import check_integer
+from onebatchpam._parameters import describe, is_integer
 
 try:
     import resource
@@ -25,6 +26,8 @@ GROUP_FILES = {
         ("total_active_file", "total_inactive_file"),
     ),
 }
+BYTES_PER_ROW = 12  # the weight and the label of a row
+ALWAYS_TRIED = 2**28  # rows that take less are tried in any case, because a busy system may free memory for them
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -33,18 +36,28 @@ def resolve_memory_limit(limit: Any, name: str = "memory_limit") -> int:
     """Check the `memory_limit` parameter, and return it in bytes; None means half of the available memory."""
     if limit is None:
         return available_bytes() // 2
-    if not isinstance(limit, str):
-        return check_integer(limit, name, at_least=0)
-    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", limit, re.IGNORECASE)
+    if is_integer(limit) and limit >= 0:
+        return int(limit)
+    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", limit if isinstance(limit, str) else "", re.IGNORECASE)
     if parts is None or parts[2].upper() not in UNITS:
-        raise ValueError(f"{name}={limit!r}: expected a number of bytes, or text like '500MB' or '4GB'")
-    return int(float(parts[1]) * UNITS[parts[2].upper()])
+        raise ValueError(f"{describe(limit, name)}: expected a number of bytes, or text like '500MB' or '4GB'")
+    return int(Fraction(parts[1]) * UNITS[parts[2].upper()])
 
 
 def available_bytes() -> int:
     """Return the bytes of memory that this process can still use without swapping, and within every limit on it."""
     limits = [_left_by_rlimit(), *_left_by_groups()]
     return max(0, min([psutil.virtual_memory().available, *(left for left in limits if left is not None)]))
+
+
+def check_n_rows(n: int, name: str) -> None:
+    """Raise if so many rows do not fit in memory, whatever their width; a damaged file may claim any number of rows."""
+    needed, available = n * BYTES_PER_ROW, available_bytes()
+    if needed > max(available, ALWAYS_TRIED):
+        raise ValueError(
+            f"{name} has {n:,} rows, which take at least {needed / 1e9:,.1f} GB of memory: expected at most the "
+            f"{available / 1e9:,.1f} GB that are available"
+        )
 
 
 def _left_by_rlimit() -> int | None:

@@ -15,8 +15,8 @@ from onebatchpam import _core
 
 Indices = NDArray[np.int64]
 
-# A tile takes at most this many comparisons of two features, a fraction of a second for one thread, because Ctrl-C is
-# answered and the progress bar updated only between tiles.
+# A tile takes at most this many comparisons of two features, a fraction of a second for one thread, because the
+# progress bar is updated only between tiles.
 NATIVE_TILE_WORK = 4_000_000_000
 SCIPY_TILE_WORK = 100_000_000
 # A tile has at most this many dissimilarities, and as many features, so that it stays in the cache until it is used.

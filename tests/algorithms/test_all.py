@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import pickle
 
@@ -38,18 +37,15 @@ ALGORITHMS = [
     LSKMeansPlusPlus,
     KMC2,
     RandomMedoids,
+    BanditPAM,
 ]
-if importlib.util.find_spec("banditpam"):
-    ALGORITHMS.append(BanditPAM)
-OF_ANY_METRIC = [algorithm for algorithm in ALGORITHMS if algorithm is not BanditPAM]
 SEARCHES = [OneBatchPAM, FasterPAM, Alternate]
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
-every_algorithm_of_any_metric = pytest.mark.parametrize("algorithm", OF_ANY_METRIC)
 
 
 def test_none_is_missing_here():
-    public = {value for value in vars(onebatchpam).values() if inspect.isclass(value)}
-    assert {value for value in public if issubclass(value, MedoidEstimator)} == {*ALGORITHMS, BanditPAM}
+    public = {value for value in (getattr(onebatchpam, name) for name in onebatchpam.__all__) if inspect.isclass(value)}
+    assert {value for value in public if issubclass(value, MedoidEstimator)} == {*ALGORITHMS}
 
 
 DRAWN = (KMeansPlusPlus, LSKMeansPlusPlus, KMC2, RandomMedoids)  # estimators that draw their medoids
@@ -125,8 +121,6 @@ class TestContract:
 
     @pytest.mark.parametrize("k", [2, 7])
     def test_constant_rows(self, algorithm, k):
-        if algorithm is BanditPAM:
-            pytest.skip("the package fails on constant rows")
         X = np.ones((20, 3))
         with pytest.warns(ConvergenceWarning, match=f"found 1 distinct clusters instead of n_clusters={k}"):
             model = algorithm(k, random_state=0).fit(X)
@@ -188,7 +182,7 @@ class TestContract:
             algorithm(3, random_state=0).fit(X)
 
 
-@every_algorithm_of_any_metric
+@every_algorithm
 class TestPrecomputed:
     def test_same_as_the_rows(self, algorithm, blobs):
         matrix = reference.distance_block(blobs, blobs, "manhattan")
@@ -233,7 +227,7 @@ class TestPrecomputed:
             algorithm(3, metric="precomputed", random_state=0).fit(-np.ones((50, 50)))
 
 
-@every_algorithm_of_any_metric
+@every_algorithm
 def test_metric_with_parameters(algorithm, blobs):
     model = algorithm(4, metric="minkowski", metric_params={"p": 3}, random_state=0).fit(blobs)
     expected = np.linalg.norm(blobs[:, None] - blobs[model.medoid_indices_], ord=3, axis=2)

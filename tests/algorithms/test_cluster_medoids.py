@@ -90,7 +90,8 @@ def test_labels_of_any_kind(container):
     found = medoids_of([[0.0], [1.0], [2.0], [9.0]], container(["b", "b", "b", "a"]))
     assert found.labels.tolist() == ["a", "b"]
     assert found.indices.tolist() == [3, 1]
-    assert medoids_of([[0.0], [1.0]], np.array([4.0, -1.0])).labels.tolist() == [4]
+    for noise in (np.array([4.0, -1.0]), np.array([4, -1], dtype=object)):
+        assert medoids_of([[0.0], [1.0]], noise).labels.tolist() == [4]
 
 
 def test_precomputed_and_asymmetric():
@@ -118,6 +119,16 @@ def test_threads_and_tiles_do_not_matter(smallest_tiles):
     assert one.indices == three.indices
     assert one.inertias == three.inertias
     assert one.n_distances == three.n_distances
+
+
+def test_points_are_compared_in_parts(monkeypatch):
+    X, labels = np.random.RandomState(0).randn(3000, 3), np.arange(3000) % 2
+    expected = medoids_of(X, labels, random_state=0)
+    monkeypatch.setattr("onebatchpam.algorithms.cluster_medoids.MOST_POINT_ENTRIES", 3 * 100)
+    found = medoids_of(X, labels, random_state=0)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_allclose(found.inertias, expected.inertias)
+    assert found.n_distances >= expected.n_distances
 
 
 def test_the_bound_holds_where_a_plain_sample_errs():
@@ -151,3 +162,20 @@ def test_bad_dissimilarities():
         medoids_of(matrix, [0, 0, 0], "precomputed")
     with pytest.raises(ValueError, match=r"<lambda>\(X\[0\], X\[\d\]\) is nan"):
         medoids_of(["a", "b"], [0, 0], lambda a, b: np.nan)
+
+
+class TestCandidates:
+    def test_the_best_candidate_of_each_cluster(self, rng):
+        X, labels = rng.standard_normal((1200, 3)), rng.randint(0, 3, 1200)
+        is_candidate = rng.rand(1200) < 0.2
+        found = medoids_of(X, labels, candidates=is_candidate, random_state=0)
+        for label, index, inertia in zip(found.labels, found.indices, found.inertias, strict=True):
+            members = np.flatnonzero(labels == label)
+            sums = reference.distance_block(X[members], X[members], "euclidean").sum(axis=1)
+            sums[~is_candidate[members]] = np.inf
+            assert index == members[np.argmin(sums)]
+            assert inertia == pytest.approx(sums.min())
+
+    def test_a_cluster_without_candidates(self):
+        with pytest.raises(ValueError, match="no candidate has the label 1: expected at least one candidate in each"):
+            medoids_of([[0.0], [1.0], [5.0]], [0, 0, 1], candidates=[0, 1])

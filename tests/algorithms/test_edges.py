@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from contract import assert_contract
-from onebatchpam import OneBatchPAM, distance_block, swap_search
+from onebatchpam import OneBatchPAM, distance_block, pair_metric, swap_search
 from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.metrics.native import NATIVE_METRICS
 
@@ -119,15 +119,18 @@ def test_the_smaller_distances_of_a_batch_do_not_hide_far_rows():
 
 
 class TestNotFinite:
-    @pytest.mark.parametrize(("value", "message"), [(np.nan, "X contains NaN"), (np.inf, "X contains infinity")])
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [(np.nan, "missing"), (np.inf, "inf")],
+    )
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_in_fit_and_predict(self, value, message, dtype, blobs):
         bad = blobs.astype(dtype)
         bad[17, 2] = value
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=rf"X\[17, 2\] is {message}"):
             OneBatchPAM(3).fit(bad)
         model = OneBatchPAM(3, random_state=0).fit(blobs)
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=rf"X\[17, 2\] is {message}"):
             model.predict(bad)
 
     def test_missing_values_where_the_metric_knows_them(self, blobs):
@@ -144,7 +147,7 @@ class TestNotFinite:
         model = OneBatchPAM(
             2, metric="nan_euclidean", batch_size=5, variant="unif", init=[0, 5], tol=1e9, random_state=0
         )
-        with pytest.raises(ValueError, match="nan"):
+        with pytest.raises(ValueError, match="is not defined"):
             model.fit(X)
 
 
@@ -190,6 +193,14 @@ class TestTooLarge:
         X = 1e39 + 1e30 * np.round(blobs)
         model = OneBatchPAM(5, metric="manhattan", random_state=0).fit(X)
         assert_contract(model, X)
+
+    @pytest.mark.parametrize("metric", ["chebyshev", pair_metric(lambda a, b: float(abs(a[0] - b[0])))])
+    def test_only_the_sum_of_all_values_is_too_large(self, metric):
+        """The check for NaN adds up all values, and the sums of these columns are both infinities."""
+        X = np.outer(np.repeat([1.0, 0.5], 8), np.tile([1.5e38, -1.5e38], 8)).astype(np.float32)
+        model = OneBatchPAM(2, metric=metric, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        assert model.inertia_ == 0
 
     def test_float64_keeps_what_float32_would_merge(self):
         X = 1e8 + np.arange(12.0)[:, None]

@@ -154,11 +154,13 @@ class TestErrors:
         assert path.read_text() == "mine"
         assert [file.name for file in tmp_path.iterdir()] == ["labels.npy"]
 
+    @pytest.mark.skipif(os.name != "posix", reason="only administrators may make links")
     def test_a_link_to_nowhere_is_not_followed(self, model, blobs, tmp_path):
         (tmp_path / "labels.npy").symlink_to(tmp_path / "elsewhere.npy")
         with pytest.raises(FileExistsError):
             model.fit(blobs, labels_out=tmp_path / "labels.npy")
 
+    @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
     @pytest.mark.parametrize("stage", ["_select", "_publish"])
     def test_a_killed_fit_leaves_nothing_that_looks_finished(self, stage, tmp_path):
         program = f"""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from onebatchpam._draws import sample_by_weight
+from onebatchpam._draws import DrawOrder, sample_by_weight
 from onebatchpam.search.first_medoids import draw_by_weight, kmc2, kmeans_plus_plus
 from spaces import make_matrix_space, make_run
 
@@ -54,3 +54,39 @@ class TestDraws:
         batch = sample_by_weight(weights, 3, rng)
         assert set(batch.indices) > {1, 3}
         assert np.isfinite(batch.weights).all()
+
+
+class TestDrawOrder:
+    def test_equal_weights(self, rng):
+        order = DrawOrder(np.full(50, 7.0), rng)
+        np.testing.assert_array_equal(np.sort(order.rows), np.arange(50))
+        for size in (1, 20, 50):
+            np.testing.assert_array_equal(order.weights(size), np.ones(size))
+            assert order.variance(size) == pytest.approx((1 - size / 50) / size)
+
+    def test_every_order_of_equal_weights_is_equally_likely(self, rng):
+        firsts = [DrawOrder(np.ones(5), rng).rows[0] for _ in range(2000)]
+        assert chisquare(np.bincount(firsts, minlength=5)).pvalue > 1e-3
+
+    def test_means_over_a_sample_estimate_those_over_all_rows(self, rng):
+        weights, values = rng.exponential(size=60) ** 2, rng.rand(60)
+        estimates = []
+        for _ in range(3000):
+            order = DrawOrder(weights, rng)
+            sample = order.weights(20)
+            assert sample.mean() == pytest.approx(1)
+            estimates.append(np.mean(sample * values[order.rows[:20]]))
+        expected = np.average(values, weights=weights)
+        assert np.mean(estimates) == pytest.approx(
+            expected, abs=4 * np.std(estimates) / np.sqrt(3000) + 0.01 * expected
+        )
+
+    def test_all_rows_have_their_own_weights(self, rng):
+        weights = rng.rand(30)
+        order = DrawOrder(weights, rng)
+        np.testing.assert_allclose(order.weights(30), weights[order.rows] / weights.mean())
+        assert order.variance(30) == 0
+
+    def test_a_light_row_that_may_be_missing_keeps_the_variance_high(self, rng):
+        order = DrawOrder(np.r_[1e-9, np.ones(99)], rng)
+        assert order.variance(90) == pytest.approx(1 / 90, rel=1e-6)

@@ -16,6 +16,7 @@ from bench.measure.records import Run, Store
 from bench.methods.table import AS_PUBLISHED, CONTESTANTS
 from bench.report import paper
 from bench.report.figures import find_front
+from bench.report.page import Section, render
 from bench.report.report import read_scores
 from bench.report.scores import Spread, measure_selection
 from bench.report.tables import Entry, Table, make_tables, tabulate_details
@@ -205,7 +206,12 @@ def test_text_of_entries():
     shown = Table("x", "A | B", "", ["a|b"], [("<m>", [Entry(Spread(1, None)), "<&>"])])
     assert "| <m> | 1.0 | <&> |" in shown.as_markdown()
     assert "a\\|b" in shown.as_markdown()
-    assert "<th>&lt;m&gt;</th><td>1.0</td><td>&lt;&amp;&gt;</td>" in shown.as_html()
+
+
+def test_text_on_the_page_is_escaped(store):
+    shown = Table("x", "A | B", "", ["a|b"], [("<m>", [Entry(Spread(1, None)), "<&>"])])
+    page = render([Section(read_scores(store), [], [shown])])
+    assert '<th scope="row">&lt;m&gt;</th><td>1.0</td><td>&lt;&amp;&gt;</td>' in page
 
 
 def test_the_papers_averages_are_those_of_its_data_sets():

@@ -8,8 +8,23 @@ from pathlib import Path
 import pytest
 
 BENCH = Path(__file__).parents[2] / "bench"
-FLOORS = {"data": 0, "methods": 1, "measure": 2, "report": 3, "studies": 3}
-OPTIONAL = {"banditpam", "dask", "kmedoids", "matplotlib", "onebatch", "onebatchpam.dask", "pandas", "pooch"}
+FLOORS = {"data": 0, "methods": 1, "measure": 2, "report": 3, "studies": 3, "fuzz": 3}
+OPTIONAL = {
+    *(
+        "apricot",
+        "aeon",
+        "atheris",
+        "banditpam",
+        "dask",
+        "distributed",
+        "h5py",
+        "kmedoids",
+        "matplotlib",
+        "onebatch",
+        "onebatchpam.dask",
+    ),
+    *("pandas", "polars", "pooch", "pyarrow", "rapidfuzz", "sklearn_extra", "zarr"),
+}
 FILES = sorted(path for room in FLOORS for path in (BENCH / room).glob("*.py"))
 
 

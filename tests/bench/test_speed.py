@@ -70,4 +70,4 @@ def test_the_command(section, tmp_path, monkeypatch, capsys):
 def test_a_missing_peer_is_named(capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["speed"]) == 2
-    assert "onebatch is not installed: pip install '.[bench]'" in capsys.readouterr().err
+    assert "onebatch is not installed: pip install --group bench" in capsys.readouterr().err

@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import reference
-from onebatchpam import OneBatchPAM, _memory, select_k
+from onebatchpam import OneBatchPAM, _core, _memory, select_k
 from onebatchpam._memory import resolve_memory_limit
 from onebatchpam.batch.rounds import VARIANTS
-from onebatchpam.blocks import limited
+from onebatchpam.blocks import ReducedRows, limited
 from onebatchpam.metrics import native
 from onebatchpam.search import swaps
 
@@ -137,10 +137,41 @@ def test_tiles_for_which_there_is_no_room_are_recomputed(share, smallest_tiles, 
 def test_reduced_rows(simd_level, rng, m):
     tile = rng.rand(70, m).astype(np.float32)
     thresholds = np.where(rng.rand(m) < 0.5, rng.rand(m), tile[3]).astype(np.float32)
-    kept = limited._ReducedTile.of(tile, thresholds, 10**9, 3)
+    kept = ReducedRows.of(tile, thresholds, 10**9, 3)
     np.testing.assert_array_equal(kept.expand(np.empty_like(tile), 3), np.where(tile < thresholds, tile, np.inf))
-    assert limited._ReducedTile.of(tile, thresholds, kept.n_bytes, 1) is not None
-    assert limited._ReducedTile.of(tile, thresholds, kept.n_bytes - 1, 1) is None
+    assert ReducedRows.of(tile, thresholds, kept.n_bytes, 1) is not None
+    assert ReducedRows.of(tile, thresholds, kept.n_bytes - 1, 1) is None
+
+
+class TestReducedRowsThatDoNotFit:
+    """Arrays that contradict each other are refused; nothing is written beyond them."""
+
+    block, thresholds = np.arange(6, dtype=np.float32).reshape(2, 3), np.full(3, 4.5, np.float32)
+
+    @pytest.mark.parametrize(
+        ("starts", "message"),
+        [
+            ([0, 2, 5], "does not count"),
+            ([0, 5, 5], "does not count"),
+            ([0, 9, 5], "expected at least 9"),
+            ([0, -9, 5], "expected at least 0"),
+            ([0, 3, 4], "the number of values"),
+            ([1, 3, 5], "expected 0"),
+        ],
+    )
+    def test_starts(self, starts, message):
+        columns, values = np.zeros(5, np.uint16), np.zeros(5, np.float32)
+        with pytest.raises(ValueError, match=message):
+            _core.reduce_rows(self.block, self.thresholds, np.array(starts), columns, values, 1)
+        if "count" not in message:
+            with pytest.raises(ValueError, match=message):
+                _core.expand_rows(np.array(starts), columns, values, np.zeros((2, 3), np.float32), 1)
+
+    @pytest.mark.parametrize("dtype", ["uint16", "uint32"])
+    def test_columns(self, dtype):
+        columns = np.array([0, 1, 2, 0, np.iinfo(dtype).max], dtype)
+        with pytest.raises(ValueError, match="expected 0 <= index < 3"):
+            _core.expand_rows(np.array([0, 3, 5]), columns, np.ones(5, np.float32), np.zeros((2, 3), np.float32), 1)
 
 
 @pytest.mark.parametrize("limit", [BLOCK // 3, BLOCK // 8])

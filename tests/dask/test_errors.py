@@ -55,7 +55,7 @@ def test_a_metric_that_raises_is_told_with_the_numbers_of_the_rows(task, variant
     assert f"({expected.format(row=row, column=column, slot=slot and slot[1])})" in str(caught.value)
 
 
-def test_lazy_results_name_the_row_of_the_partition():
+def test_lazy_results_name_the_row():
     rows = make_blobs(60, 3, centers=5, random_state=0)[0]
     fails = []
 
@@ -68,5 +68,25 @@ def test_lazy_results_name_the_row_of_the_partition():
     model = OneBatchPAM(3, metric=metric, random_state=0).fit(data)
     fails.append(True)
     for lazy in (model.labels_, model.predict(data), model.transform(data)):
-        with pytest.raises(ValueError, match=r"metric\(medoid 0, row 0 of the partition\)"):
-            lazy.compute(scheduler="sync")
+        with pytest.raises(ValueError, match=r"in partition 1, which begins with row 40: metric\(medoid 0, X\[40\]\)"):
+            lazy[40:].compute(scheduler="sync")
+    unknown = model.predict(data[data[:, 0] > -np.inf])  # without the sizes, rows are counted in their partition
+    with pytest.raises(ValueError, match=r"in partition 1: metric\(medoid 0, row 0 of the partition\)"):
+        unknown.partitions[1].compute(scheduler="sync")
+
+
+def test_a_bound_needs_rows_in_memory():
+    X, _ = make_blobs(300, random_state=0)
+    model = OneBatchPAM(3, random_state=0).fit(da.from_array(X, chunks=(100, 2)))
+    with pytest.raises(ValueError, match="certify does not work with Dask: expected X in memory"):
+        model.certify(da.from_array(X, chunks=(100, 2)))
+    assert model.certify(X).gap < 0.1
+
+
+def test_a_report_needs_rows_in_memory(tmp_path):
+    X, _ = make_blobs(300, random_state=0)
+    model = OneBatchPAM(3, random_state=0).fit(da.from_array(X, chunks=(100, 2)))
+    with pytest.raises(ValueError, match="report does not work with Dask: expected X in memory"):
+        model.report(da.from_array(X, chunks=(100, 2)), tmp_path / "report.html")
+    model.report(X, tmp_path / "report.html")
+    assert "300 rows in 3 clusters" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ import onebatchpam
 import reference
 from contract import every_check
 from onebatchpam.dask import OneBatchPAM, population
+from onebatchpam.search import groups, refine
 
 N, P, K, M = 4000, 5, 6, 200
 
@@ -224,6 +225,28 @@ def test_fixed_medoids_and_starts(X):
     assert_contract(make_model(init="k-means++").fit(data), X)
 
 
+@pytest.mark.parametrize("effort", ["balanced", "best"])
+def test_effort(X, effort):
+    data = in_chunks(X, 1500, 1500)
+    fast, model = make_model(n_clusters=20).fit(data), make_model(n_clusters=20, effort=effort).fit(data)
+    assert_contract(model, X)
+    assert model.inertia_ <= fast.inertia_
+    assert "pool search" in model.fit_seconds_
+    again = make_model(n_clusters=20, effort=effort, n_jobs=2).fit(data)
+    np.testing.assert_array_equal(again.medoid_indices_, model.medoid_indices_)
+
+
+def test_many_medoids_are_confirmed_in_groups(X, monkeypatch):
+    monkeypatch.setattr(refine, "MOST_ENTRIES", 1)
+    for module in (refine, groups):
+        monkeypatch.setattr(module, "GROUP_SIZE", 8)
+    data = in_chunks(X, 1500, 1500)
+    plain, model = (make_model(n_clusters=40, refine=rounds).fit(data) for rounds in (0, "auto"))
+    assert_contract(model, X)
+    assert model.n_refine_rounds_ > 0
+    assert model.inertia_ < plain.inertia_
+
+
 def test_duplicates_of_medoids_are_spread():
     X = np.repeat(np.arange(5.0), 1000)[:, np.newaxis] * [1, 1]
     model = make_model(n_clusters=5).fit(in_chunks(X, 2300))
@@ -333,11 +356,15 @@ def test_a_frame_of_numbers(X):
 @pytest.mark.parametrize(
     ("params", "change", "message"),
     [
-        ({}, {(2600, 1): np.nan}, r"partition 2, which begins with row 2200: Input X contains NaN"),
+        (
+            {},
+            {(2600, 1): np.nan},
+            r"in partition 2, which begins with row 2200: X\[2600\], column 1, is missing",
+        ),
         ({"metric": "precomputed"}, {}, "does not work with Dask"),
         ({"metric": "seuclidean"}, {}, "takes V from the data"),
         ({"metric": "nonsense"}, {}, "is not known"),
-        ({"n_clusters": N + 1}, {}, "larger than n_samples"),
+        ({"n_clusters": N + 1, "batch_size": "auto"}, {}, "larger than n_samples"),
         ({"variant": "best"}, {}, "variant='best'"),
         ({"init": [0, 1, 2, 3, 4, N]}, {}, f"init holds {N}"),
         ({}, {(0, 0): 3e38, (1, 0): -3e38}, "expected a finite number"),
@@ -364,8 +391,10 @@ def test_bad_weights_and_shapes(X):
         make_model().fit(data, sample_weight=da.ones(N, chunks=((1000, 1000, 2000),)))
     with pytest.raises(ValueError, match="not negative"):
         make_model().fit(data, sample_weight=da.full(N, -1.0, chunks=(data.chunks[0],)))
-    with pytest.raises(ValueError, match="none of which has a weight"):
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
         make_model().fit(data, sample_weight=np.zeros(N))
+    with pytest.raises(ValueError, match="none of which has a weight"):
+        make_model().fit(data, sample_weight=da.zeros(N, chunks=(data.chunks[0],)))
     with pytest.raises(ValueError, match="2 dimensions"):
         make_model().fit(data[:, 0])
     with pytest.raises(ValueError, match="its weight is zero"):
@@ -378,5 +407,5 @@ def test_bad_weights_and_shapes(X):
 
 def test_blocks_that_are_shorter_than_their_chunks(X):
     shorter = in_chunks(X, 1000, 1000).map_blocks(lambda rows: rows[:-7], dtype=X.dtype)
-    with pytest.raises(ValueError, match=r"partition \d has 1?993 rows, but its chunk says \d000"):
+    with pytest.raises(ValueError, match=r"in partition \d, .*: there are 1?993 rows, but the chunk says \d000"):
         make_model().fit(shorter)

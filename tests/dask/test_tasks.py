@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import reference
 from onebatchpam.dask.partition import GivenRows, Partition
-from onebatchpam.dask.tasks import BatchPoints, JudgeRows, best_members, best_swaps, draw, merge_best
+from onebatchpam.dask.tasks import BatchPoints, JudgeRows, assess, best_members, best_swaps, draw, merge_best
 from onebatchpam.metrics.registry import resolve_metric
 from onebatchpam.search import candidates
 
@@ -17,7 +19,7 @@ METRIC = resolve_metric("manhattan")
 
 @pytest.fixture(name="partition")
 def make_partition(rng):
-    return Partition(rng.rand(N, 3), rng.randint(3, size=N).astype(float), 2, FIRST)
+    return Partition(rng.rand(N, 3), rng.randint(3, size=N).astype(float), np.ones(N, bool), 2, FIRST)
 
 
 def smallest(keys, slots, count=COUNT):
@@ -64,7 +66,7 @@ def test_best_members(partition, rng, monkeypatch):
     judges = {}
     for slot in range(1, K):
         own = np.flatnonzero(of_points == slot)
-        points = GivenRows(FIRST + drawn[own], X[drawn[own]], weights[own])
+        points = GivenRows(FIRST + drawn[own], X[drawn[own]], weights[own], np.ones(len(own), bool))
         judges[slot] = JudgeRows(points, second[own])
     found = best_members(partition, METRIC, X[medoids], judges, FIRST + medoids)
     assert set(found.rows.indices - FIRST) == expected
@@ -77,7 +79,9 @@ def test_rows_are_drawn_by_weight():
     weights = np.array([0.0, 1.0, 2.0, 4.0])
     first = []
     for seed in range(4000):
-        drawn = draw(Partition(np.zeros((4, 1)), weights, 0, 0), None, np.empty(0, np.int64), seed, np.inf)
+        drawn = draw(
+            Partition(np.zeros((4, 1)), weights, np.ones(4, bool), 0, 0), None, np.empty(0, np.int64), seed, np.inf
+        )
         np.testing.assert_array_equal(drawn.rates, weights[drawn.rows.indices])
         first.append(drawn.rows.indices[np.argmin(drawn.clocks)])
     np.testing.assert_allclose(np.bincount(first, minlength=4) / 4000, weights / 7, atol=0.03)
@@ -87,3 +91,14 @@ def test_excluded_rows_are_not_drawn(partition):
     exclude = FIRST + np.arange(0, N, 2)
     drawn = draw(partition, None, exclude, 0, np.inf).rows
     np.testing.assert_array_equal(drawn.indices, np.setdiff1d(FIRST + np.flatnonzero(partition.weights), exclude))
+
+
+def test_the_farthest_row_is_a_candidate_of_positive_weight(partition):
+    are_candidates = np.random.RandomState(3).rand(N) < 0.3
+    partition = replace(partition, are_candidates=are_candidates)
+    medoids = partition.take(np.flatnonzero(are_candidates)[:2])
+    (assessment,) = assess(partition, METRIC, [medoids])
+    distances = reference.distance_block(partition.given, medoids.rows, "manhattan").min(axis=1)
+    distances[(partition.weights == 0) | ~are_candidates] = 0
+    assert assessment.farthest.indices == FIRST + distances.argmax()
+    assert assessment.distance == pytest.approx(distances.max())

@@ -103,5 +103,31 @@ class TestErrors:
     def test_without_pyarrow(self, X, tmp_path, monkeypatch):
         path = as_parquet(X, tmp_path)
         monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-        with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'onebatchpam\[parquet\]'"):
+        with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'pyarrow>=14\.0\.1'"):
             OneBatchPAM().fit(path)
+
+
+def test_an_empty_path():
+    with pytest.raises(ValueError, match=r"X is an empty string: expected data, or the path of a \.npy file"):
+        OneBatchPAM(2).fit("")
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1", b"a,b\n1,2\n"])
+def test_a_broken_parquet_file_is_named(content, tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"the file '.*rows.parquet' cannot be read as Parquet"):
+        OneBatchPAM(2).fit(path)
+
+
+def test_a_row_group_that_cannot_be_decoded_is_named(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame(np.random.RandomState(0).rand(500, 3), columns=list("abc")).to_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:5000] = bytes(4996)  # the metadata at the end of the file stay whole
+    path.write_bytes(content)
+    assert parquet.read_metadata(path).num_rows == 500
+    with pytest.raises(ValueError, match=r"the file '.*rows.parquet' cannot be read as Parquet"):
+        OneBatchPAM(2).fit(path)

@@ -125,22 +125,19 @@ class TestNpyFiles:
         np.save(tmp_path / "X.npy", X)
         return tmp_path / "X.npy"
 
-    def test_a_file_that_shrinks(self, path, small_windows):
-        rows = open_rows(path, "X")
-        with path.open("r+b") as file:
-            file.truncate(5000)
-        with pytest.raises(OSError, match=r"X\.npy' ends within row 650 of 700: it became shorter"):
-            rows.take(np.array([0, 650]))
-
     def test_a_file_that_is_replaced_is_read_as_it_was(self, X, path, tmp_path, small_windows):
         rows = open_rows(path, "X")
         np.save(tmp_path / "other.npy", X + 1)
         (tmp_path / "other.npy").replace(path)
         np.testing.assert_array_equal(rows.in_memory().values, X)
 
-    def test_fortran_order(self, X, tmp_path):
+    @pytest.mark.parametrize("dtype", [np.float64, ">f4", np.uint8])
+    def test_fortran_order(self, dtype, X, tmp_path, small_windows):
+        X = (9 * X).astype(dtype)
         np.save(tmp_path / "F.npy", np.asfortranarray(X))
-        np.testing.assert_array_equal(open_rows(tmp_path / "F.npy", "X").in_memory().values, X)
+        rows = open_rows(tmp_path / "F.npy", "X")
+        np.testing.assert_array_equal(rows.in_memory().values, X)
+        np.testing.assert_array_equal(rows.take(np.array([699, 3, 400])).values, X[[699, 3, 400]])
 
     def test_a_broken_file_is_named(self, tmp_path):
         (tmp_path / "X.npy").write_bytes(b"no array")
@@ -148,5 +145,5 @@ class TestNpyFiles:
             open_rows(tmp_path / "X.npy", "X")
         np.savez(tmp_path / "two", a=np.ones(3), b=np.ones(3))
         (tmp_path / "two.npz").rename(tmp_path / "two.npy")
-        with pytest.raises(ValueError, match=r"two\.npy': expected one array"):
+        with pytest.raises(ValueError, match=r"two\.npy'.*expected one array"):
             open_rows(tmp_path / "two.npy", "X")

@@ -72,7 +72,7 @@ class TestKinds:
             (pd.Series([True, False]), "categorical"),
             (pd.Series([None, None], dtype=object), "categorical"),
             (pd.Series(["a", None], dtype="string"), "categorical"),
-            (pd.Series([datetime.date(2000, 1, 1), None], dtype=object), "categorical"),
+            (pd.Series([datetime.date(2000, 1, 1), None], dtype=object), "numeric"),
             (pd.Series([1, 2], dtype="category"), "categorical"),
             (pd.Series(pd.Categorical([1, 2], ordered=True)), "ordinal"),
         ],

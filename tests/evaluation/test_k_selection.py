@@ -48,7 +48,7 @@ def test_silhouette_of_new_rows_and_of_an_asymmetric_matrix(rng):
 
 
 def test_silhouette_of_another_model():
-    with pytest.raises(ValueError, match="model is of type KMeans: expected a fitted estimator of this package"):
+    with pytest.raises(ValueError, match=r"model=KMeans\(n_clusters=2\): expected a fitted estimator of this package"):
         medoid_silhouette(np.eye(3), KMeans(2).fit(np.eye(3)))
 
 
@@ -107,8 +107,8 @@ def test_one_block_for_all(groups, monkeypatch):
         counts.append(len(A) * len(B))
         return np.abs(A[:, None] - B[None]).sum(axis=-1)
 
-    select_k(groups, [2, 3, 7], OneBatchPAM(metric=count, batch_size=100, random_state=0))
-    n_assignments = 2 * 800 * (2 + 3 + 7)  # each k computes n k for the inertia and n k for the silhouette
+    selection = select_k(groups, [2, 3, 7], OneBatchPAM(metric=count, batch_size=100, refine=0, random_state=0))
+    n_assignments = 800 * (2 + 3 + 7 + selection.suggested_k)  # n k for the criteria of each k, and for the model
     assert sum(counts) == 6 + 800 * 100 + n_assignments  # 6 for the trial that tells the kind of function
 
 
@@ -116,9 +116,9 @@ def test_the_batch_is_that_of_the_largest_k(groups, monkeypatch):
     sizes = []
     from onebatchpam.evaluation import k_selection
 
-    original = k_selection.draw_batch
+    original = k_selection.BatchSearch
     monkeypatch.setattr(
-        k_selection, "draw_batch", lambda population, m, *rest: sizes.append(m) or original(population, m, *rest)
+        k_selection, "BatchSearch", lambda population, m, *rest: sizes.append(m) or original(population, m, *rest)
     )
     select_k(groups, [2, 30], OneBatchPAM(random_state=0))
     assert sizes == [batch_size(800, 30)]
@@ -139,6 +139,54 @@ def test_other_data(metric, groups):
     ]
     X = words if metric == "levenshtein" else reference.dissimilarities(words, words, reference.levenshtein)
     assert select_k(X, range(2, 6), OneBatchPAM(metric=metric, init="k-means++", random_state=0)).suggested_k == 3
+
+
+def test_any_metric_without_an_estimator(groups):
+    selection = select_k(groups, range(2, 8), metric="minkowski", metric_params={"p": 3})
+    assert selection.suggested_k == 5
+    assert (selection.model.metric, selection.model.metric_params) == ("minkowski", {"p": 3})
+    with pytest.raises(ValueError, match="metric and metric_params are those of the estimator"):
+        select_k(groups, [2, 3], OneBatchPAM(), metric="manhattan")
+
+
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_the_suggested_k_comes_with_a_refined_model(refine, groups):
+    template = OneBatchPAM(9, batch_size=40, refine=refine, random_state=0)
+    selection = select_k(groups, range(2, 8), template)
+    model, place = selection.model, selection.suggested_k - 2
+    assert model.n_clusters == len(model.medoid_indices_) == selection.suggested_k
+    block = reference.distance_block(groups, groups, "euclidean")
+    assert model.inertia_ == pytest.approx(block[model.medoid_indices_].min(axis=0).sum())
+    np.testing.assert_array_equal(model.predict(groups), model.labels_)
+    if refine == 0:
+        np.testing.assert_array_equal(model.medoid_indices_, selection.medoids[place])
+    else:
+        assert model.n_refine_rounds_ > 0
+        assert model.inertia_ < selection.inertia[place]
+    assert not hasattr(template, "labels_")
+    assert select_k(groups, [1], template).model is None
+
+
+def test_weights_are_repeated_rows(groups):
+    weights = np.arange(len(groups)) % 3
+    template = OneBatchPAM(batch_size=len(groups), init="k-means++", random_state=0)
+    weighted = select_k(groups, range(1, 6), template, sample_weight=weights)
+    block = np.repeat(reference.distance_block(groups, groups, "euclidean"), weights, axis=1)
+    for k, inertia, silhouette, medoids in zip(
+        weighted.k, weighted.inertia, weighted.silhouette, weighted.medoids, strict=True
+    ):
+        assert (weights[medoids] > 0).all()
+        assert inertia == pytest.approx(block[medoids].min(axis=0).sum())
+        if k > 1:
+            assert silhouette == pytest.approx(reference.medoid_silhouette(block[medoids]))
+    assert weighted.suggested_k == 5
+    assert weighted.model.cluster_sizes_.sum() == weights.sum()
+
+
+def test_a_table_in_a_notebook(selection):
+    html = selection._repr_html_()
+    assert html.count("<tr>") == 10
+    assert selection.advice() in html
 
 
 def make(k, inertia, silhouette):
@@ -190,7 +238,7 @@ def test_plot(selection, monkeypatch):
 
 def test_plot_without_matplotlib(selection, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"onebatchpam\[plot\]"):
+    with pytest.raises(ImportError, match=r"needs matplotlib: pip install .matplotlib>=3\.7"):
         selection.plot()
 
 
@@ -198,10 +246,10 @@ def test_plot_without_matplotlib(selection, monkeypatch):
     ("k_range", "message"),
     [
         (5, "k_range=5: expected several numbers"),
-        ([], "k_range is empty"),
+        ([], r"k_range=\[\]: expected several numbers"),
         ([2, 801], "n_clusters=801 is larger than n_samples=800"),
-        ([0, 2], "n_clusters=0"),
-        ([2.5], "n_clusters=2.5"),
+        ([0, 2], r"k_range\[0\]=0"),
+        ([2.5], r"k_range\[0\]=2.5"),
         ("23", "k_range='23'"),
     ],
 )
@@ -224,3 +272,12 @@ def test_init_of_a_single_k(groups):
 def test_a_search_that_was_stopped(groups):
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         select_k(groups, [8], OneBatchPAM(max_iter=1, random_state=0))
+
+
+def test_candidates(groups):
+    candidates = np.arange(0, len(groups), 7)
+    model = OneBatchPAM(batch_size=100, random_state=0)
+    selection = select_k(groups, range(1, 6), model, candidates=candidates)
+    assert all(np.isin(medoids, candidates).all() for medoids in selection.medoids)
+    with pytest.raises(ValueError, match="n_clusters=4 is larger than the number of candidates"):
+        select_k(groups, range(1, 5), model, candidates=[3, 4, 5])

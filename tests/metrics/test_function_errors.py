@@ -146,4 +146,4 @@ def test_rows_have_one(blobs):
 
 
 def test_no_metric_at_all():
-    assert_refused("metric=3 is not known: expected a function", 3)
+    assert_refused("metric=3: expected a function", 3)

@@ -232,7 +232,7 @@ class TestObjects:
 @pytest.mark.parametrize("rows_first", [True, False])
 def test_no_piece_is_left_out(n_jobs, seconds, rows_first, X, matrix, smallest_tiles, monkeypatch):
     # A call compares a single pair if it may take 1e-9 seconds, and all pairs if it may take 10 seconds.
-    monkeypatch.setattr("onebatchpam.metrics.ordered.SECONDS_PER_CALL", seconds)
+    monkeypatch.setattr("onebatchpam.metrics.pacing.SECONDS_PER_CALL", seconds)
     calls = []
     metric = PairFunction(lambda a, b: calls.append(1) or uphill(a, b))
     points = metric.pack(ArrayRows(X[:5]), ArrayRows(X), n_jobs, rows_first=rows_first)
@@ -292,3 +292,10 @@ def tolerant_block(A, B):
 )
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("name", ["dtw", "msm"])
+def test_a_distance_of_series_is_answered_by_the_function_to_pass(name):
+    advice = rf"expected a function; aeon has one, block_metric\(aeon\.distances\.{name}_pairwise_distance\)"
+    with pytest.raises(ValueError, match=rf"^metric='{name}' compares time series, .*: {advice}$"):
+        OneBatchPAM(2, metric=name).fit([[1.0], [2.0]])

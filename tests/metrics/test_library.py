@@ -8,8 +8,8 @@ import scipy.spatial.distance
 import sklearn.metrics
 from sklearn.metrics import pairwise_distances
 
-from onebatchpam import OneBatchPAM, distance_block
-from onebatchpam.metrics.library import SCIPY_METRICS, SKLEARN_METRICS
+from onebatchpam import FasterPAM, OneBatchPAM, distance_block
+from onebatchpam.metrics.library import SCIPY_METRICS, SKLEARN_METRICS, LibraryMetric
 from onebatchpam.metrics.registry import METRICS
 
 BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
@@ -134,6 +134,20 @@ def test_no_variance_to_divide_by(metric, X):
         OneBatchPAM(1, metric=metric).fit(X)
 
 
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+@pytest.mark.parametrize("scale", [1e200, 1e307])
+def test_squares_that_are_too_large_to_learn_from(metric, scale):
+    X = np.random.RandomState(0).uniform(-1, 1, (30, 3)) * scale
+    with pytest.raises(ValueError, match=rf"metric='{metric}' takes VI? from the squares of X.*rescale"):
+        OneBatchPAM(2, metric=metric).fit(X)
+
+
+def test_products_that_are_too_large():
+    X = np.random.RandomState(0).uniform(-1, 1, (30, 3)) * 1e200
+    with pytest.raises(ValueError, match="expected a finite number"):
+        OneBatchPAM(2, metric="nan_euclidean").fit(X)
+
+
 def test_parameters_that_a_metric_does_not_take():
     with pytest.raises(ValueError, match=r"metric='minkowski' with metric_params=\{'q': 2\}") as caught:
         OneBatchPAM(2, metric="minkowski", metric_params={"q": 2}).fit(np.eye(5))
@@ -147,16 +161,19 @@ def test_products_of_matrices_do_not_depend_on_the_number_of_threads():
         np.testing.assert_array_equal(distance_block(X, X, "nan_euclidean", n_jobs=n_jobs), expected)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_tile_of_many_columns_is_computed_in_parts(n_jobs, monkeypatch):
-    calls, cdist = [], scipy.spatial.distance.cdist
-    monkeypatch.setattr(
-        scipy.spatial.distance, "cdist", lambda rows, *rest, **params: calls.append(len(rows)) or cdist(rows, *rest)
-    )
-    monkeypatch.setattr("onebatchpam._tiles.SCIPY_TILE_WORK", 10 * 40 * 3)  # the work of ten rows
-    X = np.random.RandomState(0).rand(40, 3)
-    distance_block(X, X, "canberra", n_jobs=n_jobs)
-    assert calls == [10] * 4
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("seconds", [1e-9, 1e-4, 10])
+@pytest.mark.parametrize("metric", ["canberra", "haversine"])
+def test_a_slow_metric_is_computed_in_many_calls(metric, n_jobs, seconds, monkeypatch):
+    # A call compares a single pair if it may take 1e-9 seconds, and all pairs if it may take 10 seconds.
+    X = np.random.RandomState(0).rand(40, 2)
+    expected = distance_block(X, X[:7], metric)
+    monkeypatch.setattr("onebatchpam.metrics.pacing.SECONDS_PER_CALL", seconds)
+    monkeypatch.setattr("onebatchpam.metrics.library.FIRST_MULTIPLICATIONS", 1)
+    calls, compare = [], LibraryMetric.compare
+    monkeypatch.setattr(LibraryMetric, "compare", lambda *given: calls.append(1) or compare(*given))
+    np.testing.assert_array_equal(distance_block(X, X[:7], metric, n_jobs=n_jobs), expected)
+    assert len(calls) >= (40 * 7 if seconds == 1e-9 else 1)
 
 
 @pytest.mark.parametrize(
@@ -182,3 +199,50 @@ def test_a_constant_feature_is_seen(value, n):
     X[:, 1] = value
     with pytest.raises(ValueError, match="feature 1 is constant"):
         distance_block(X, X[:3], "seuclidean")
+
+
+@pytest.mark.parametrize("p", [-1, 0, np.nan, "2", None, True])
+def test_a_power_that_is_not_positive(p):
+    with pytest.raises(ValueError, match=rf"metric='minkowski' with p={p!r}: expected a positive number"):
+        OneBatchPAM(2, metric="minkowski", metric_params={"p": p}).fit(np.eye(5))
+
+
+class TestRowsWithoutACommonColumn:
+    X = np.array([[1, 2, 3], [1, np.nan, 2], [np.nan, 5, np.nan], [0, 0, 0], [2, 1, np.nan]])
+
+    def test_the_error_names_them_and_says_what_to_do(self):
+        message = (
+            r"the dissimilarity of X\[1\] and X\[2\] is not defined, because there is no column in which both have a "
+            "value: fill in missing values, or pass metric='gower'"
+        )
+        for estimator in (OneBatchPAM, FasterPAM):
+            with pytest.raises(ValueError, match=message):
+                estimator(2, metric="nan_euclidean", random_state=0).fit(self.X)
+        with pytest.raises(ValueError, match=r"of X\[0\] and Y\[1\] is not defined"):
+            distance_block(self.X[1:2], self.X[[0, 2]], "nan_euclidean")
+
+    def test_of_new_rows(self):
+        model = OneBatchPAM(2, metric="nan_euclidean", random_state=0).fit(np.delete(self.X, 2, axis=0))
+        with pytest.raises(ValueError, match=r"of X\[0\] and medoid \d is not defined"):
+            model.predict([[np.nan] * 3])
+
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    def test_another_reason(self):
+        with pytest.raises(ValueError, match="is nan: expected a finite number"):
+            OneBatchPAM(2, metric="nan_euclidean").fit([[1e308], [-1e308], [3.0]])
+
+
+class TestSingularCovariances:
+    """The covariance of dependent features has no inverse, although rounding may give it one."""
+
+    def test_dependent_features_are_refused(self, rng):
+        X = rng.standard_normal((50, 3))
+        for dependent in (X @ rng.standard_normal((3, 5)), np.c_[X, X[:, 0]], np.c_[X, np.ones(50)], X[[0, 1] * 25]):
+            with pytest.raises(ValueError, match="has no inverse, which metric='mahalanobis' needs"):
+                OneBatchPAM(2, metric="mahalanobis").fit(dependent)
+
+    def test_units_do_not_matter(self, rng):
+        X = rng.standard_normal((50, 3))
+        labels = OneBatchPAM(2, metric="mahalanobis", random_state=0).fit(X).labels_
+        scaled = OneBatchPAM(2, metric="mahalanobis", random_state=0).fit(X * [1e-9, 1, 1e9])
+        np.testing.assert_array_equal(scaled.labels_, labels)

@@ -247,7 +247,7 @@ def test_rows_are_never_made_dense():
 class TestErrors:
     @pytest.mark.parametrize("metric", sorted(name for name, metric in METRICS.items() if not metric.tags.takes_sparse))
     def test_metrics_without_sparse_rows(self, metric, dense):
-        with pytest.raises(ValueError, match=r"does not compare sparse rows: expected one of \['cosine', 'euclidean'"):
+        with pytest.raises(ValueError, match=r"does not compare sparse rows: expected one of|X is sparse, but"):
             OneBatchPAM(3, metric=metric).fit(scipy.sparse.csr_array(dense))
 
     def test_parameters(self, dense):

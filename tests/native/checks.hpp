@@ -24,6 +24,7 @@ std::vector<T> random_rows(std::size_t n, std::size_t p, unsigned seed) {
 }
 
 // Tests that depend on the SIMD level in use. Failures are reported with its name.
+void test_bits(const char* level);
 void test_distances(const char* level);
 void test_search(const char* level);
 // Tests of code that is the same at every level.

@@ -1,7 +1,12 @@
 // The native tests: the core without Python, so that it can run under sanitizers. All tests of kernels run at
 // every SIMD level and with several threads.
+#include "rounding.hpp"
+
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <new>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -12,6 +17,9 @@
 using namespace obp;
 
 namespace {
+
+// How many allocations succeed before one fails; no allocation fails if the number is negative.
+std::atomic<long> allocations_left{-1};
 
 void test_team() {
     std::vector<int> counts(1000);
@@ -32,13 +40,53 @@ void test_team() {
     check(after == 10, "a team can be used again after an exception", "-");
 }
 
+// The sums of squares of some numbers, computed by several threads in memory of their own.
+double sum_squares() {
+    std::vector<double> sums(8);
+    Team team(4);
+    team.run(sums.size(), [&](std::size_t i, int) {
+        const std::vector<double> numbers(100, static_cast<double>(i));
+        for (const double number : numbers) sums[i] += number * number;
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+void test_lack_of_memory() {
+    const double expected = sum_squares();
+    int n_failures = 0;
+    bool had_enough = false;
+    for (long n_allocations = 0; !had_enough; ++n_allocations) {
+        double sum = expected;
+        allocations_left = n_allocations;
+        try {
+            sum = sum_squares();
+            had_enough = allocations_left >= 0;
+        } catch (const std::bad_alloc&) {
+            ++n_failures;
+        }
+        allocations_left = -1;
+        check(sum == expected, "a team with little memory gives the right result or an error", "-");
+    }
+    check(n_failures > 0, "a lack of memory reaches the caller", "-");
+}
+
 }  // namespace
+
+void* operator new(std::size_t size) {
+    if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
+    if (void* memory = std::malloc(size)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 int main() {
     test_team();
+    test_lack_of_memory();
     test_other_metrics();
     for (const Kernels* level : available_kernels()) {
         check(force_kernels(level->name), "an available level can be chosen", level->name);
+        test_bits(level->name);
         test_distances(level->name);
         test_search(level->name);
     }

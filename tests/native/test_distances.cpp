@@ -1,4 +1,6 @@
 // Tests of distances/: dissimilarities must equal those of a naive loop.
+#include "rounding.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,7 @@
 // Tests of search/ and block.hpp. In these tests, the search also checks its own invariants after each swap, because
 // CMakeLists.txt defines OBP_CHECKED.
+#include "rounding.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +12,8 @@
 #include "block.hpp"
 #include "checks.hpp"
 #include "distances/packed_columns.hpp"
+#include "search/arms.hpp"
+#include "search/dual.hpp"
 #include "search/reduce.hpp"
 #include "search/swap.hpp"
 
@@ -175,6 +179,47 @@ void test_reduced_rows(const char* level) {
     }
 }
 
+// Reduced costs and the number of candidates that serve each column equal their definitions, for any number of threads.
+void test_dual(const char* level) {
+    for (const std::size_t m : {1, 7, 150}) {
+        const std::size_t n = 50;
+        const auto block = random_rows<float>(n, m, 8), thresholds = random_rows<float>(1, m, 9);
+        std::vector<double> weights(m);
+        for (std::size_t j = 0; j < m; ++j) weights[j] = 0.5 + static_cast<double>(j % 3);
+        std::vector<std::int64_t> starts(n + 1);
+        count_below({block.data(), n, m, m}, thresholds.data(), starts.data() + 1, 2);
+        for (std::size_t i = 0; i < n; ++i) starts[i + 1] += starts[i];
+        std::vector<std::uint32_t> columns(static_cast<std::size_t>(starts[n]));
+        std::vector<float> values(columns.size());
+        reduce_rows({block.data(), n, m, m}, thresholds.data(), starts.data(), columns.data(), values.data(), 2);
+
+        bool are_equal = true;
+        std::vector<double> first(n), costs(n);
+        for (const int n_threads : {1, 2, 4}) {
+            reduced_costs(n, starts.data(), columns.data(), values.data(), thresholds.data(), weights.data(),
+                          costs.data(), n_threads);
+            if (n_threads == 1) first = costs;
+            are_equal &= costs == first;
+        }
+        check(are_equal, "the number of threads changes no reduced cost", level);
+        for (std::size_t i = 0; i < n; ++i) {
+            double cost = 0;
+            for (std::size_t j = 0; j < m; ++j)
+                cost += weights[j] * std::min(0.0, static_cast<double>(block[i * m + j]) - thresholds[j]);
+            are_equal &= std::abs(costs[i] - cost) <= 1e-12 * std::abs(cost);
+        }
+        check(are_equal, "a reduced cost equals its definition", level);
+
+        const std::vector<std::int64_t> chosen{3, 49};
+        std::vector<std::int32_t> counts(m);
+        count_serving(chosen.data(), 2, starts.data(), columns.data(), values.data(), thresholds.data(), m,
+                      counts.data());
+        for (std::size_t j = 0; j < m; ++j)
+            are_equal &= counts[j] == (block[3 * m + j] < thresholds[j]) + (block[49 * m + j] < thresholds[j]);
+        check(are_equal, "candidates serve the columns in which they are below the multiplier", level);
+    }
+}
+
 // A viewer that sees rows while they are computed finds the same as one that sees them afterwards.
 void test_viewers(const char* level) {
     for (const std::size_t m : {7, 300, 5000}) {
@@ -232,6 +277,75 @@ void test_any_entries(const char* level) {
     }
 }
 
+// The moments of every arm, and the bounds that follow from them, equal their definitions. All values are whole
+// numbers, so that every sum is exact.
+void test_arms(const char* level) {
+    const std::size_t n = 150, m = 75, k = 4, n_fixed = 1;
+    const double width = 0.25;
+    auto block = random_rows<float>(n, m, 9);
+    for (float& entry : block) entry = std::floor(entry);
+    std::vector<double> weights(m);
+    for (std::size_t j = 0; j < m; ++j) weights[j] = static_cast<double>(j % 3);
+    std::vector<std::int64_t> medoids(k), rows(n);
+    for (std::size_t slot = 0; slot < k; ++slot) medoids[slot] = static_cast<std::int64_t>(slot);
+    for (std::size_t i = 0; i < n; ++i) rows[i] = static_cast<std::int64_t>(n - 1 - i);
+    const SwapSearch search(n, medoids.data(), k, block.data(), m, weights.data(), 0, n_fixed);
+    const float *d1 = search.nearest_distances().data(), *d2 = search.second_distances().data();
+    const std::int32_t* near = search.nearest().data();
+    const Candidates candidates{{block.data(), n, m, m}, n, rows.data()};
+    std::vector<Moments> removals(k);
+    for (std::size_t j = 0; j < m; ++j) {
+        const double gain = weights[j] * (d1[j] - d2[j]);
+        removals[static_cast<std::size_t>(near[j])].sum += gain;
+        removals[static_cast<std::size_t>(near[j])].squares += gain * gain;
+    }
+    for (const int n_threads : {1, 3}) {
+        for (const bool is_first : {false, true}) {
+            const std::vector<float> zeros(m);
+            const float least_gain = is_first ? -std::numeric_limits<float>::infinity() : 0;
+            std::vector<Moments> moments(n);
+            add_build_moments(candidates, {m, is_first ? zeros.data() : d1, weights.data(), least_gain}, moments.data(),
+                              n_threads);
+            bool are_equal = true;
+            for (std::size_t i = 0; i < n; ++i) {
+                Moments expected{};
+                for (std::size_t j = 0; j < m; ++j) {
+                    const float d = block[static_cast<std::size_t>(rows[i]) * m + j];
+                    const double gain = weights[j] * (is_first ? -d : std::max(0.0f, d1[j] - d));
+                    expected.sum += gain;
+                    expected.squares += gain * gain;
+                }
+                are_equal &= moments[i].sum == expected.sum && moments[i].squares == expected.squares;
+            }
+            check(are_equal, "the moments of BUILD equal their definition", level);
+        }
+        std::vector<Moments> moments(n * (k + 1));
+        std::vector<double> highest(n), surest(n);
+        add_swap_moments(candidates, {m, k, d1, d2, near, weights.data(), nullptr}, moments.data(), n_threads);
+        bound_gains({n, k, n_fixed, moments.data(), removals.data()}, m, width, highest.data(), surest.data(),
+                    n_threads);
+        bool are_equal = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            double high = -std::numeric_limits<double>::infinity(), sure = high;
+            for (std::size_t slot = n_fixed; slot < k; ++slot) {
+                double sum = 0, squares = 0;
+                for (std::size_t j = 0; j < m; ++j) {
+                    const float kept = near[j] == static_cast<std::int32_t>(slot) ? d2[j] : d1[j];
+                    const float d = std::min(block[static_cast<std::size_t>(rows[i]) * m + j], kept);
+                    const double gain = weights[j] * static_cast<double>(d1[j] - d);
+                    sum += gain;
+                    squares += gain * gain;
+                }
+                const double mean = sum / m, deviation = std::sqrt(squares / m - mean * mean);
+                high = std::max(high, mean + width * deviation);
+                sure = std::max(sure, mean - width * deviation);
+            }
+            are_equal &= highest[i] == high && surest[i] == sure;
+        }
+        check(are_equal, "the bounds of swaps equal their definition", level);
+    }
+}
+
 }  // namespace
 
 void test_search(const char* level) {
@@ -240,5 +354,7 @@ void test_search(const char* level) {
     test_fixed_medoids(level);
     test_scans(level);
     test_reduced_rows(level);
+    test_dual(level);
     test_viewers(level);
+    test_arms(level);
 }

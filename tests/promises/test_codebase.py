@@ -17,7 +17,8 @@ from onebatchpam import _core
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "src" / "onebatchpam" / "_core.pyi"
-MODULES = sorted(module.name for module in pkgutil.walk_packages(onebatchpam.__path__, "onebatchpam."))
+SUBMODULES = sorted(module.name for module in pkgutil.walk_packages(onebatchpam.__path__, "onebatchpam."))
+MODULES = ["onebatchpam", *SUBMODULES]  # estimators count as defined in `onebatchpam`
 
 
 def without_docstrings(source):
@@ -45,6 +46,11 @@ def test_the_stub_agrees_with_the_native_module():
 def test_version():
     declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert onebatchpam.__version__ == declared[1] == _core.__version__
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "src" / "core").rglob("*.cpp")), ids=lambda path: path.name)
+def test_every_native_file_starts_with_the_rules_of_rounding(path):
+    assert re.search("^#include .+", path.read_text(), re.MULTILINE)[0] == '#include "rounding.hpp"'
 
 
 @pytest.mark.parametrize("name", onebatchpam.__all__)
@@ -76,7 +82,11 @@ def test_examples_run_and_modules_are_documented(name):
 
 @pytest.mark.parametrize(
     "name",
-    sorted(set(onebatchpam.__all__) - {"ClusterMedoids", "DistinctRows", "KSelection", "SwapResult", "__version__"}),
+    sorted(
+        set(onebatchpam.__all__)
+        - {"ClusterMedoids", "ClusterTable", "CostEstimate", "DistinctRows", "FitSummary", "KSelection", "LowerBound"}
+        - {"Representatives", "RowAssessment", "SwapResult", "__version__"}
+    ),
 )
 def test_public_functions_have_examples(name):
     found = doctest.DocTestFinder(recurse=False).find(getattr(onebatchpam, name))

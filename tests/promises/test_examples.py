@@ -1,13 +1,18 @@
-"""Every example runs, prints something and leaves no files behind."""
+"""Every example has a title for the gallery, runs, prints something and leaves no files behind."""
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+# Packages that examples need and that may be missing.
+NEEDS = {"plot_no_mean_exists": "aeon", "time_series": "aeon", "sequences": "rapidfuzz", "words": "rapidfuzz"}
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
@@ -16,10 +21,22 @@ def test_examples_were_found():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_begins_with_a_title(path):
+    blank, title, line, *_ = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")), clean=False).split("\n")
+    assert not blank
+    assert title
+    assert line == "=" * len(title)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path):
+    package = NEEDS.get(path.stem)
+    if package is not None and find_spec(package) is None:
+        pytest.skip(f"the example needs {package}, which is not installed")
     run = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", path],
         cwd=tmp_path,
+        env=os.environ | {"MPLBACKEND": "template"},  # matplotlib's backend that draws nothing
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,4 +1,4 @@
-"""The memory that is available, within every limit on the process."""
+"""The memory that is available, within every limit on the process, and the memory that calls take."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from bench.measure.memory import STATUS
+from bench.measure.process import run_alone
+from bench.studies.memory import MODES, Size, measure
 from onebatchpam import _memory
 
 
@@ -63,7 +66,16 @@ def test_the_smallest_limit_holds(monkeypatch):
     assert _memory.available_bytes() == 0
 
 
-@pytest.mark.skipif(_memory.resource is None, reason="the system has no such limit")
+def test_more_rows_than_memory(monkeypatch):
+    monkeypatch.setattr(_memory, "available_bytes", lambda: 0)
+    _memory.check_n_rows(10**6, "X")
+    with pytest.raises(
+        ValueError, match=r"^X has 1,000,000,000 rows, which take at least 12\.0 GB of memory: expected at"
+    ):
+        _memory.check_n_rows(10**9, "X")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit, or do not keep it")
 def test_the_limit_of_the_address_space():
     program = """
 import resource, numpy as np, psutil
@@ -76,3 +88,11 @@ assert model.block_storage_ != "whole", model.block_storage_
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="the system does not tell the peak of a process")
+@pytest.mark.parametrize("name", MODES)
+def test_a_call_takes_no_more_than_the_docs_promise(name, tmp_path):
+    """The factor is generous, because a system may count memory differently; `python -m bench memory` is exact."""
+    size = Size(max(3000, int(30_000 * MODES[name].rows)), 16, 10)
+    assert run_alone(measure, name, size, tmp_path)["peak_bytes"] < 1.5 * MODES[name].count(size)

@@ -27,6 +27,7 @@ def scaled(metric, dtype, scale):
         ("float32", "euclidean", 1e-27),
         ("float32", "sqeuclidean", 1e-24),
         ("float64", "manhattan", 1e-50),
+        ("float64", "manhattan", 1e-315),  # the inverse does not fit in float64
         ("float64", "euclidean", 1e-50),
         ("float64", "sqeuclidean", 1e-25),
         ("float64", "precomputed", 1e-50),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -16,7 +19,9 @@ from sklearn.preprocessing import StandardScaler
 
 from contract import every_check, every_check_but_equivalence
 from onebatchpam import OneBatchPAM
-from onebatchpam.blocks import scan
+from onebatchpam._parameters import resolve_n_jobs
+from onebatchpam.blocks import BlockScan
+from onebatchpam.metrics import resolve_threads
 
 
 @every_check(
@@ -24,7 +29,6 @@ from onebatchpam.blocks import scan
         OneBatchPAM(),
         OneBatchPAM(variant="unif"),
         OneBatchPAM(variant="nniw", refine=0),
-        OneBatchPAM(batch_size=40, n_init=2),
         OneBatchPAM(variant="debias"),
         OneBatchPAM(variant="lwcs"),
         OneBatchPAM(metric="manhattan"),
@@ -37,7 +41,14 @@ def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-@every_check_but_equivalence([OneBatchPAM(batch_size=20), OneBatchPAM(init="k-means++")])
+@every_check_but_equivalence(
+    [
+        OneBatchPAM(batch_size=20),
+        OneBatchPAM(init="k-means++"),
+        OneBatchPAM(batch_size=40, n_init=2),  # its second start is drawn, and so are the kicks of the pool search
+        OneBatchPAM(effort="best"),
+    ]
+)
 def test_estimator_checks_of_random_starts(estimator, check):
     check(estimator)
 
@@ -85,15 +96,68 @@ def test_parallel_fits(backend, blobs):
         np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
 
 
-def test_a_joblib_context_sets_the_number_of_threads(blobs, monkeypatch):
-    used = []
-    monkeypatch.setattr(
-        "onebatchpam.batch.sampling.BlockScan", lambda n, n_jobs: used.append(n_jobs) or scan.BlockScan(n, n_jobs)
-    )
-    OneBatchPAM(5).fit(blobs)
-    with joblib.parallel_config("threading", n_jobs=3):
+class TestThreads:
+    """How many threads a fit uses: those of a joblib context, otherwise all processors."""
+
+    @pytest.fixture(autouse=True)
+    def _eight_processors(self, monkeypatch):
+        monkeypatch.setattr("onebatchpam._parameters.cpu_count", lambda: 8)
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+    def test_all_processors_by_default(self):
+        assert resolve_n_jobs(None) == resolve_n_jobs(-1) == 8
+        assert resolve_n_jobs(-2) == 7
+        assert resolve_n_jobs(-100) == 1
+
+    def test_a_joblib_context_sets_the_number(self):
+        for n_jobs, expected in [(3, 3), (-1, 8)]:
+            with joblib.parallel_config("threading", n_jobs=n_jobs):
+                assert resolve_n_jobs(None) == expected
+
+    def test_one_in_a_worker_of_joblib(self):
+        assert joblib.Parallel(2, backend="threading")([joblib.delayed(resolve_n_jobs)(None)]) == [1]
+        assert joblib.Parallel(2, backend="loky")([joblib.delayed(resolve_n_jobs)(None)] * 2) == [cpu_share(2)] * 2
+
+    def test_the_variable_of_the_environment(self, monkeypatch):
+        for text, expected in [("3", 3), ("1000", 8), ("many", 8), ("", 8)]:
+            monkeypatch.setenv("OMP_NUM_THREADS", text)
+            assert resolve_n_jobs(None) == expected
+        assert resolve_n_jobs(5) == 5
+
+    @pytest.mark.parametrize("n_jobs", [1000, 2**31, 2**70])
+    def test_a_number_beyond_use_is_lowered(self, n_jobs):
+        assert resolve_n_jobs(n_jobs) == 4 * 8
+
+    def test_a_python_function_is_called_from_one_thread_unless_more_are_asked_for(self):
+        threads = [resolve_threads(n_jobs, metric) for metric in ("l1", abs) for n_jobs in (None, 2)]
+        assert threads == [8, 2, 1, 2]
+        with joblib.parallel_config("threading", n_jobs=3):
+            assert resolve_threads(None, abs) == 3
+
+    def test_a_fit_uses_them(self, blobs, monkeypatch):
+        used, scan = [], BlockScan
+        monkeypatch.setattr(
+            "onebatchpam.batch.sampling.BlockScan", lambda n, n_jobs: used.append(n_jobs) or scan(n, n_jobs)
+        )
+        with joblib.parallel_config("threading", n_jobs=3):
+            OneBatchPAM(5).fit(blobs)
         OneBatchPAM(5).fit(blobs)
-    assert used == [1, 3]
+        assert used == [3, 8]
+
+    @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+    def test_no_warning_in_a_worker_of_multiprocessing(self):
+        script = (
+            "import multiprocessing, numpy, onebatchpam\n"
+            "pool = multiprocessing.get_context('fork').Pool(1)\n"
+            "print(pool.apply(onebatchpam.OneBatchPAM(3, n_jobs=2).fit_predict, (numpy.eye(50),)).shape)\n"
+        )
+        run = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", script], capture_output=True, text=True)
+        assert run.stdout == "(50,)\n", run.stderr
+
+
+def cpu_share(n_workers):
+    """Return the number of processors for each of some workers."""
+    return max(1, joblib.cpu_count() // n_workers)
 
 
 class TestFrames:

@@ -30,7 +30,7 @@ from onebatchpam.search.start import INITS
 from onebatchpam.search.swaps import SwapOptions, run_swaps
 from spaces import make_run
 
-SEARCHES = [OneBatchPAM, FasterPAM, FasterCLARA, Alternate]
+SEARCHES = [OneBatchPAM, FasterPAM, FasterCLARA, Alternate, BanditPAM]
 MODELS = [
     *(OneBatchPAM(batch_size=80, variant=variant) for variant in VARIANTS),
     OneBatchPAM(batch_size=80, n_init=3, refine=0),
@@ -44,6 +44,7 @@ MODELS = [
     LSKMeansPlusPlus(),
     KMC2(),
     RandomMedoids(),
+    BanditPAM(),
 ]
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: "".join(str(model).split()))
 every_search = pytest.mark.parametrize("algorithm", SEARCHES)
@@ -94,7 +95,7 @@ class TestEveryAlgorithm:
             ([0.5], "fixed_medoids has shape .* and dtype float64"),
             ([True, False], "fixed_medoids has shape .* and dtype bool"),
             ([[1, 2]], r"fixed_medoids has shape \(1, 2\)"),
-            (3, r"fixed_medoids has shape \(\)"),
+            (3, "fixed_medoids=3: expected at most n_clusters="),
         ],
         ids=str,
     )
@@ -253,9 +254,3 @@ def test_fit_predict_and_pipeline(blobs):
     np.testing.assert_array_equal(labels, clone(model).fit(blobs, fixed_medoids=[9, 8]).labels_)
     pipeline = make_pipeline(StandardScaler(), clone(model)).fit(blobs, onebatchpam__fixed_medoids=[9, 8])
     np.testing.assert_array_equal(pipeline[-1].medoid_indices_[:2], [9, 8])
-
-
-def test_banditpam_cannot(blobs):
-    pytest.importorskip("banditpam")
-    with pytest.raises(ValueError, match="banditpam cannot keep fixed_medoids"):
-        BanditPAM(5).fit(blobs, fixed_medoids=[1])

@@ -15,11 +15,9 @@ from onebatchpam import OneBatchPAM, _core
 from onebatchpam._draws import Batch
 from onebatchpam.algorithms import InMemory, onebatchpam
 from onebatchpam.batch.rounds import VARIANTS
-from onebatchpam.blocks.block import WholeBlock
-from onebatchpam.search import candidates, refine, swaps
+from onebatchpam.search import candidates, confirmation, refine, swaps
 from onebatchpam.search.candidates import best_by_cluster, draw_judges, smallest_of_each
-from onebatchpam.search.swaps import SwapOptions
-from spaces import make_run, make_space
+from spaces import make_space
 
 # There are so many rows and clusters that a search on a batch of 300 leaves something to refine.
 X, _ = make_blobs(2000, 4, centers=60, random_state=1)
@@ -131,8 +129,13 @@ def test_more_points_than_can_be_held_are_sampled(seed, weighted, monkeypatch):
     model = clone(MODEL).set_params(random_state=seed)
     plain = clone(model).set_params(refine=0).fit(X, sample_weight=weights)
     monkeypatch.setattr(refine, "MOST_ENTRIES", 11 * 30 * 1200)
-    seen, search = [], refine.run_swaps
-    monkeypatch.setattr(refine, "run_swaps", lambda block, *rest: seen.append(block) or search(block, *rest))
+    seen, open_block = [], confirmation.Confirmation._open_block
+
+    def record(*arguments):
+        seen.append(open_block(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(confirmation.Confirmation, "_open_block", record)
     refined = model.fit(X, sample_weight=weights)
     assert refined.inertia_ < plain.inertia_
     assert {block.m for block in seen} == {1200}
@@ -205,41 +208,27 @@ class TestStarts:
     def test_they_share_the_block(self):
         one, three = fit(refine=0), fit(refine=0, n_init=3)
         np.testing.assert_array_equal(one.batch_indices_, three.batch_indices_)
-        # Three starts take one more assignment each, by which they are compared.
-        assert three.n_distances_ == one.n_distances_ + 3 * len(X) * 30
+        # Three starts take an assignment each, by which they are compared; and all rows are compared with the pool,
+        # which has at most three times as many rows as there are medoids.
+        assert three.n_distances_ <= one.n_distances_ + 3 * len(X) * 30 + 3 * len(X) * 30
 
     def test_the_best_takes_over_what_others_have_found(self, monkeypatch):
         found, refine_start = [], refine.Refinement.refine
 
-        def record(self, medoids, candidates=None):
-            refined = refine_start(self, medoids, candidates)
-            if candidates is None:
-                found.append(refined.medoids)
-            return refined
+        def record(self, medoids):
+            found.append(refine_start(self, medoids))
+            return found[-1]
 
         monkeypatch.setattr(refine.Refinement, "refine", record)
         gains = []
         for seed in range(4):
             found.clear()
             model = fit(n_init=3, batch_size=100, refine=1, random_state=seed)
-            assert len(found) == 3
-            before = [reference.inertia(X, medoids, "manhattan") for medoids in found]
+            assert len(found) == 4  # three starts, and once more after the search of the pool
+            before = [reference.inertia(X, refined.medoids, "manhattan") for refined in found[:3]]
             gains.append(min(before) - model.inertia_)
         assert min(gains) >= -1e-6 * model.inertia_
         assert sum(gain > 0 for gain in gains) >= 3
-
-    def test_candidates_that_are_given_are_tried_by_all_rows(self, monkeypatch):
-        model = fit(n_init=1)
-        wanted = model.medoid_indices_
-        spoilt = wanted.copy()
-        spoilt[:3] = np.setdiff1d(np.arange(40), wanted)[:3]
-        monkeypatch.setattr(refine.Proposals, "propose", lambda *arguments: np.empty(0, np.int64))
-        run = make_run(0)
-        population = InMemory(make_space(X, "manhattan"), 30, 2**30, run)
-        block = WholeBlock(reference.distance_block(X, X[:50], "manhattan").astype(np.float32))
-        refinement = refine.Refinement(population, block, np.ones(50), SwapOptions(tol=0.0), 2, 2**30, run)
-        found = refinement.refine(spoilt, candidates=wanted)
-        assert reference.inertia(X, found.medoids, "manhattan") <= model.inertia_ * (1 + 1e-6)
 
     def test_given_medoids_are_one_start(self):
         with pytest.raises(ValueError, match="n_init=2"):

@@ -88,6 +88,19 @@ class TestSwapSearch:
         assert search.try_candidates([1], self.rows[:1] / 2)
         assert (search.medoids, search.n_swaps) == ([1, 2], 1)
 
+    @pytest.mark.parametrize("first", [1, 2**63, 2**64 - 2])
+    def test_candidates_beyond_the_last(self, first):
+        """The sum of the first candidate and the number of rows may not fit in 64 bits."""
+        search = _core.SwapSearch(3, np.array([0, 1]), np.ones((2, 4), np.float32), np.ones(4), 0.0)
+        with pytest.raises(ValueError, match="beyond the last candidate"):
+            search.sweep(np.ones((3, 4), np.float32), first, 1)
+        with pytest.raises(ValueError, match="beyond the last candidate"):
+            search.find_improving(np.ones((3, 4), np.float32), first, 0, 1)
+
+    def test_more_candidates_than_can_be_counted(self):
+        with pytest.raises(ValueError, match="n_candidates=18446744073709551613"):
+            _core.SwapSearch(2**64 - 3, np.array([0]), np.ones((1, 4), np.float32), np.ones(4), 0.0)
+
     def test_sweep(self):
         search = _core.SwapSearch(5, self.medoids, self.rows, self.weights, 0.0)
         with pytest.raises(ValueError, match="4 columns"):

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import squareform
 from sklearn.model_selection import GridSearchCV
 
 import reference
@@ -202,3 +204,40 @@ def test_negative_dissimilarities_outside_the_batch(matrix):
     bad[:, np.setdiff1d(np.arange(300), batch)] = -1
     with pytest.raises(ValueError, match="negative"):
         OneBatchPAM(**parameters).fit(bad)
+
+
+class TestOtherForms:
+    """Matrices as other packages hand them out, and matrices that mean something else."""
+
+    def test_condensed(self, matrix):
+        model = OneBatchPAM(5, metric="precomputed", random_state=0).fit(squareform(matrix, checks=False))
+        expected = OneBatchPAM(5, metric="precomputed", random_state=0).fit(matrix)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+        assert model.inertia_ == expected.inertia_
+
+    @pytest.mark.parametrize("n_pairs", [0, 2, 4, 100])
+    def test_a_length_that_no_condensed_matrix_has(self, n_pairs):
+        with pytest.raises(ValueError, match=r"X has shape \(\d+,\): expected a square matrix .*pdist returns them"):
+            OneBatchPAM(2, metric="precomputed").fit(np.ones(n_pairs))
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    def test_similarities(self, matrix):
+        with pytest.warns(UserWarning, match="the largest entries of X are on its diagonal, as in a matrix of simil"):
+            OneBatchPAM(5, metric="precomputed").fit(np.exp(-matrix))
+
+    def test_a_diagonal_that_is_not_zero_but_small(self, matrix):
+        OneBatchPAM(5, metric="precomputed").fit(matrix + 1)  # no warning
+
+    def test_a_sparse_graph(self, matrix):
+        with pytest.raises(ValueError, match="X is sparse, but metric='precomputed' needs the dissimilarities of all"):
+            OneBatchPAM(5, metric="precomputed").fit(csr_array(matrix * (matrix < 3)))
+
+    def test_a_matrix_that_is_not_symmetric_is_told_in_predict(self):
+        matrix = np.random.RandomState(0).rand(30, 30)
+        model = OneBatchPAM(3, metric="precomputed", random_state=0).fit(matrix)
+        for method in (model.predict, model.transform, model.score):
+            with pytest.warns(UserWarning, match=r"X is the matrix of the fit, .* not symmetric: .* pass X\.T"):
+                method(matrix)
+        np.testing.assert_array_equal(model.predict(matrix.T), model.labels_)  # no warning
+        assert model.score(matrix.T) == pytest.approx(-model.inertia_)
+        model.predict(np.random.RandomState(1).rand(30, 30))  # other rows: no warning

@@ -1,3 +1,5 @@
+#include "rounding.hpp"
+
 #include "distances/comparison.hpp"
 
 #include <algorithm>
@@ -59,6 +61,12 @@ void square_rows(const void* units, std::size_t n_rows, std::size_t n_units, std
     }
 }
 
+void reserve_live_units(std::size_t n, std::size_t unit_bytes, Comparison::Scratch& scratch) {
+    scratch.live_units.reserve(n);
+    scratch.live_ends.reserve(n);
+    scratch.live_values.reserve(n * unit_bytes);
+}
+
 // Returns scratch memory for the live units of a tile.
 LiveUnits live_units(const Tile& tile, std::size_t unit_bytes, Comparison::Scratch& scratch) {
     const std::size_t n = tile.n_rows * tile.n_units;
@@ -68,17 +76,15 @@ LiveUnits live_units(const Tile& tile, std::size_t unit_bytes, Comparison::Scrat
     return {scratch.live_units.data(), scratch.live_values.data(), scratch.live_ends.data()};
 }
 
-// Returns the bases of a tile of dot products. They are zero, because the bases of the rows are added to the squared
-// lengths instead.
-const void* zero_bases() {
-    static const std::vector<std::uint32_t> zeros(max_tile_rows);  // The same bits are zero as floats.
-    return zeros.data();
-}
+// The bases of a tile of dot products. They are zero, because the bases of the rows are added to the squared lengths
+// instead. The same bits are zero as floats.
+constexpr std::uint32_t zero_bases[max_tile_rows] = {};
 
 class Differences : public Comparison {
 public:
     using Comparison::Comparison;
 
+    void reserve(Scratch&, std::size_t, std::size_t) const override {}
     void prepare(Tile&, Scratch&) const override {}
 };
 
@@ -99,6 +105,12 @@ public:
         std::memcpy(columns.data(), centred.data(), columns.size());
     }
 
+    void reserve(Scratch& scratch, std::size_t n_rows, std::size_t n_units) const override {
+        reserve_live_units(n_rows * n_units, sizeof(float), scratch);
+        scratch.centred.reserve(n_rows * n_units);
+        scratch.float_squares.reserve(n_rows);
+    }
+
     void prepare(Tile& tile, Scratch& scratch) const override {
         const auto* rows = static_cast<const float*>(tile.rows);
         const auto* bases = static_cast<const float*>(tile.bases);
@@ -109,7 +121,7 @@ public:
         for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.float_squares[i] += bases[i];
         tile.products = {scratch.float_squares.data(), squares_.data(), rows, columns_.data(), bases, live};
         tile.rows = scratch.centred.data();
-        tile.bases = zero_bases();
+        tile.bases = zero_bases;
     }
 
 private:
@@ -129,6 +141,11 @@ public:
         square_rows(columns.data(), n_columns, n_units, squares_.data());
     }
 
+    void reserve(Scratch& scratch, std::size_t n_rows, std::size_t n_units) const override {
+        reserve_live_units(n_rows * n_units, sizeof(std::uint32_t), scratch);
+        scratch.integer_squares.reserve(n_rows);
+    }
+
     void prepare(Tile& tile, Scratch& scratch) const override {
         const auto* bases = static_cast<const std::uint32_t*>(tile.bases);
         const LiveUnits live = live_units(tile, sizeof(std::uint32_t), scratch);
@@ -136,7 +153,7 @@ public:
         square_rows(tile.rows, tile.n_rows, tile.n_units, scratch.integer_squares.data());
         for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.integer_squares[i] += bases[i];
         tile.products = {scratch.integer_squares.data(), squares_.data(), nullptr, nullptr, nullptr, live};
-        tile.bases = zero_bases();
+        tile.bases = zero_bases;
     }
 
 private:

@@ -35,6 +35,9 @@ public:
 
     const MetricKernels& kernels() const { return kernels_; }
 
+    // Allocates the memory that `prepare` needs for tiles of n_rows rows. The thread that starts the others calls it,
+    // because an exception in a new thread ends the process if there is no memory left for the exception.
+    virtual void reserve(Scratch& scratch, std::size_t n_rows, std::size_t n_units) const = 0;
     // Prepares a tile of packed rows for the kernels.
     //
     // tile     IN/OUT  for dot products, rows may be centred, and bases become part of the squared lengths

@@ -1,3 +1,5 @@
+#include "rounding.hpp"
+
 #include "distances/custom.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+#include "rounding.hpp"
+
 #include "distances/gower.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+#include "rounding.hpp"
+
 #include "distances/packed_columns.hpp"
 
 #include <algorithm>
@@ -31,8 +33,8 @@ PackedColumns::PackedColumns(Metric metric, InputType input_type, const void* po
       scale_(scale_of(metric, byte_divisor, packing_.unit())) {
     std::vector<unsigned char> units(n_columns * packing_.n_units() * packing_.unit_bytes());
     // The bases of the columns are all zero, because they come from values in which the columns agree.
-    std::vector<unsigned char> bases(n_columns * packing_.unit_bytes());
-    packing_.pack(points, n_columns, units.data(), bases.data());
+    std::vector<unsigned char> bases(n_columns * packing_.unit_bytes()), values(packing_.values_bytes());
+    packing_.pack(points, n_columns, units.data(), bases.data(), values.data());
     comparison_ = choose_comparison(metric, packing_, n_columns, units);
     panels_ = to_panels(units.data(), n_columns, packing_.n_units(), packing_.unit_bytes(),
                         comparison_->kernels().panel_width);
@@ -68,17 +70,24 @@ void PackedColumns::fill_tiles(const void* rows, std::size_t n_rows, std::size_t
     const std::size_t units_bytes = packing_.n_units() * packing_.unit_bytes();
     if (n_rows * n_columns_ * packing_.n_units() < min_work_for_threads) n_threads = 1;
     struct Scratch {
-        std::vector<unsigned char> units, bases;
+        std::vector<unsigned char> units, bases, values;
         Comparison::Scratch comparison;
     };
     std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
+    for (Scratch& scratch : scratches) {
+        scratch.units.reserve(per_tile * units_bytes);
+        scratch.bases.reserve(per_tile * packing_.unit_bytes());
+        scratch.values.reserve(packing_.values_bytes());
+        comparison_->reserve(scratch.comparison, per_tile, packing_.n_units());
+    }
     parallel_for(n_threads, tiles_of(n_rows, per_tile), [&](std::size_t index, int thread) {
         const std::size_t first = index * per_tile, count = std::min(per_tile, n_rows - first);
         Scratch& scratch = scratches[static_cast<std::size_t>(thread)];
         scratch.units.resize(per_tile * units_bytes);
         scratch.bases.resize(per_tile * packing_.unit_bytes());
+        scratch.values.resize(packing_.values_bytes());
         packing_.pack(static_cast<const unsigned char*>(rows) + first * packing_.row_bytes(), count,
-                      scratch.units.data(), scratch.bases.data());
+                      scratch.units.data(), scratch.bases.data(), scratch.values.data());
         Tile tile{
             count,  n_columns_, packing_.n_units(), scratch.units.data(), scratch.bases.data(), panels_.data(), finish_,
             scale_, {}};

@@ -1,3 +1,5 @@
+#include "rounding.hpp"
+
 #include "distances/packing.hpp"
 
 #include <algorithm>
@@ -129,18 +131,17 @@ Base Packing::base_of(const Value* values) const {
 }
 
 template <class From, class Value>
-void Packing::pack_row(const Packing& self, const void* row, void* units, void* base) {
-    thread_local std::vector<Value> values;
-    values.resize(self.n_values_);
-    to_values<From>(self.metric_, row, self.n_features_, self.byte_divisor_, values.data());
+void Packing::pack_row(const Packing& self, const void* row, void* units, void* base, void* values) {
+    Value* const from = static_cast<Value*>(values);
+    to_values<From>(self.metric_, row, self.n_features_, self.byte_divisor_, from);
     Value* to = static_cast<Value*>(units);
-    for (const Run& run : self.varying_) to = std::copy(values.data() + run.start, values.data() + run.stop, to);
+    for (const Run& run : self.varying_) to = std::copy(from + run.start, from + run.stop, to);
     std::fill(to, static_cast<Value*>(units) + self.n_units_ * (sizeof(UnitOf<Value>) / sizeof(Value)), Value(0));
-    const auto constant_part = self.base_of<Value, UnitOf<Value>>(values.data());
+    const auto constant_part = self.base_of<Value, UnitOf<Value>>(from);
     std::memcpy(base, &constant_part, sizeof constant_part);
 }
 
-void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* bases) const {
+void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* bases, void* values) const {
     const auto* from = static_cast<const unsigned char*>(rows);
     auto* to = static_cast<unsigned char*>(units);
     auto* base = static_cast<unsigned char*>(bases);
@@ -150,7 +151,7 @@ void Packing::pack(const void* rows, std::size_t n_rows, void* units, void* base
         return;
     }
     for (std::size_t i = 0; i < n_rows; ++i)
-        pack_row_(*this, from + i * row_bytes_, to + i * n_units_ * unit_bytes_, base + i * unit_bytes_);
+        pack_row_(*this, from + i * row_bytes_, to + i * n_units_ * unit_bytes_, base + i * unit_bytes_, values);
 }
 
 template <class T>

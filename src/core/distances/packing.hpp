@@ -25,10 +25,11 @@ public:
     Packing(Metric metric, InputType input_type, const void* columns, std::size_t n_columns, std::size_t n_features,
             double byte_divisor);
 
-    // rows   IN   n_rows x n_features of type `input_type`
-    // units  OUT  n_rows x n_units
-    // bases  OUT  n_rows, of the type of the units
-    void pack(const void* rows, std::size_t n_rows, void* units, void* bases) const;
+    // rows    IN   n_rows x n_features of type `input_type`
+    // units   OUT  n_rows x n_units
+    // bases   OUT  n_rows, of the type of the units
+    // values       memory for `values_bytes` bytes
+    void pack(const void* rows, std::size_t n_rows, void* units, void* bases, void* values) const;
 
     InputType input_type() const { return input_type_; }
     Unit unit() const { return unit_; }
@@ -36,13 +37,14 @@ public:
     std::size_t row_bytes() const { return row_bytes_; }
     std::size_t n_units() const { return n_units_; }
     std::size_t unit_bytes() const { return unit_bytes_; }
+    std::size_t values_bytes() const { return first_column_.size(); }
 
 private:
     // Chooses Value as the type in which values are compared, and finds the values in which the columns differ.
     template <class From, class Value>
     void choose(const void* columns, std::size_t n_columns);
     template <class From, class Value>
-    static void pack_row(const Packing& self, const void* row, void* units, void* base);
+    static void pack_row(const Packing& self, const void* row, void* units, void* base, void* values);
     template <class From>
     void choose_bytes(const void* columns, std::size_t n_columns);
     template <class Value, class Base>
@@ -59,7 +61,7 @@ private:
     };
     std::vector<Run> varying_, constant_;      // runs of values in which the columns differ, and in which they agree
     std::vector<unsigned char> first_column_;  // values of the first column
-    void (*pack_row_)(const Packing&, const void*, void*, void*);
+    void (*pack_row_)(const Packing&, const void*, void*, void*, void*);
 };
 
 // Says whether every value is byte / byte_divisor, rounded to T.

@@ -1,3 +1,5 @@
+#include "rounding.hpp"
+
 #include "distances/sparse.hpp"
 
 #include <algorithm>
@@ -139,6 +141,12 @@ void SparseColumns::fill_rows(const SparseRows& rows, Out* out, std::size_t out_
         std::vector<double> sums, values;
     };
     std::vector<Scratch> scratches(static_cast<std::size_t>(n_threads));
+    std::int64_t longest = 0;
+    for (std::size_t i = 0; i < rows.n_rows; ++i) longest = std::max(longest, rows.starts[i + 1] - rows.starts[i]);
+    for (Scratch& scratch : scratches) {  // The threads themselves allocate no memory, as in Comparison::reserve.
+        scratch.sums.reserve(n_columns());
+        scratch.values.reserve(static_cast<std::size_t>(longest));
+    }
     parallel_for(n_threads, tiles_of(rows.n_rows, rows_per_tile), [&](std::size_t tile, int thread) {
         Scratch& scratch = scratches[static_cast<std::size_t>(thread)];
         scratch.sums.resize(n_columns());

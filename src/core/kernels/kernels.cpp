@@ -2,6 +2,8 @@
 //
 // The kernels do not allocate, throw or start threads. They call no function of a standard header, because the linker
 // keeps only one copy of such a function: compiled for one level, it would be called at all the others.
+#include "rounding.hpp"
+
 #include "kernels/fill.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/table.hpp"
@@ -27,6 +29,8 @@ const Kernels table = {
     {panel_width<float>, fill_gower},
     dot_product,
     evaluate_swap,
+    build_moments,
+    add_swap_moments,
     weighted_sum,
     capped_sum,
     scan_row,

@@ -57,6 +57,70 @@ Swap evaluate_swap(const SwapView& state, const float* row, double* gains) {
     return {shared + best, static_cast<std::int32_t>(slot)};
 }
 
+// Gain of adding candidate i: w_j max(d1_j - d_ij, 0) at point j, or -w_j d_ij if it is the first medoid.
+Moments build_moments(const BuildView& state, const float* row) {
+    constexpr std::size_t step = lanes<double>, n_sums = 8;  // n_sums is the same at every level: the bits depend on it
+    using Narrow = Array<float, step>;
+    Doubles sums[n_sums / step] = {}, squares[n_sums / step] = {};
+    const Narrow least_gains = state.least_gain - Narrow{};
+    std::size_t j = 0;
+    for (; j + n_sums <= state.m; j += n_sums)
+        unrolled<n_sums / step>([&](int v) __attribute__((always_inline)) {
+            const std::size_t at = j + static_cast<std::size_t>(v) * step;
+            Narrow distances, gains;
+            __builtin_memcpy(&distances, row + at, sizeof distances);
+            __builtin_memcpy(&gains, state.nearest_distance + at, sizeof gains);
+            gains -= distances;
+            gains = gains > least_gains ? gains : least_gains;
+            const Doubles weighted = __builtin_convertvector(gains, Doubles) * load(state.weights + at);
+            sums[v] += weighted;
+            squares[v] += weighted * weighted;
+        });
+    Moments total{};
+    for (; j < state.m; ++j) {
+        const float gain = state.nearest_distance[j] - row[j];
+        const double weighted =
+            static_cast<double>(gain > state.least_gain ? gain : state.least_gain) * state.weights[j];
+        total.sum += weighted;
+        total.squares += weighted * weighted;
+    }
+    for (std::size_t s = 0; s < n_sums; ++s) {
+        total.sum += sums[s / step][s % step];
+        total.squares += squares[s / step][s % step];
+    }
+    return total;
+}
+
+// A swap of candidate i and medoid l gains at point j, with near(j) the slot of its nearest medoid:
+//
+// shared   w_j max(0, d1_j - d_ij)         if near(j) is not l
+// alone    w_j (d1_j - min(d_ij, d2_j))    if near(j) is l
+// removal  w_j (d1_j - d2_j)               the value of `alone` for a candidate that is too far away to matter
+//
+// The moments of a swap are those of `shared` over all points, and of `alone` instead of it over the points of slot l.
+// The caller knows the moments of `removal` in each slot. So only points with d_ij < d2_j are left to add: `shared`,
+// and in their slot `alone` without `shared` and `removal`.
+void add_swap_moments(const SwapView& state, const float* row, Moments* moments) {
+    Moments all = moments[0];
+    const auto take = [&](std::size_t j) {
+        const double d = row[j], d1 = state.nearest_distance[j], d2 = state.second_distance[j], w = state.weights[j];
+        const double shared = w * (d1 - (d < d1 ? d : d1)), alone = w * (d1 - d), removal = w * (d1 - d2);
+        Moments& slot = moments[1 + state.nearest[j]];
+        all.sum += shared;
+        all.squares += shared * shared;
+        slot.sum += alone - shared - removal;
+        slot.squares += alone * alone - shared * shared - removal * removal;
+    };
+    std::size_t j = 0;
+    for (; j + 64 <= state.m; j += 64) {
+        std::uint64_t bits = below(row + j, state.second_distance + j);
+        for (; bits; bits &= bits - 1) take(j + static_cast<std::size_t>(__builtin_ctzll(bits)));
+    }
+    for (; j < state.m; ++j)
+        if (row[j] < state.second_distance[j]) take(j);
+    moments[0] = all;
+}
+
 template <class Entry>
 inline double weighted_sum_of(const Entry& entry, const double* weights, std::size_t m) {
     constexpr std::size_t n_sums = 8;  // The number is the same at every level, because the bits depend on it.

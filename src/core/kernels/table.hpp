@@ -1,8 +1,9 @@
 // kernels/ holds the loops in which the core spends its time. They are compiled once for each SIMD level and are called
 // through a table of functions; this header is all that the rest of the core sees of them.
 //
-// In:   pointers to packed rows and panels (Tile, GowerTile), to rows of a block, to the state of a search (SwapView).
-// Out:  entries of a block, or a small result: Swap, RowScan, a sum, a mask.
+// In:   pointers to packed rows and panels (Tile, GowerTile), to rows of a block, to the state of a search (SwapView,
+//       BuildView).
+// Out:  entries of a block, or a small result: Swap, Moments, RowScan, a sum, a mask.
 //
 // dispatch.cpp chooses the table for this machine. kernels.cpp is the source that is compiled for each level; its loops
 // stand in fill.hpp and rows.hpp, the metrics in metrics.hpp, the vector types in vectors.hpp.
@@ -82,6 +83,20 @@ struct SwapView {
     const double* removal_gains;    // k: gain of removing a medoid, zero or negative; minus infinity if it is fixed
 };
 
+// The part of BUILD's state, over m reference points, that the evaluation of a candidate reads.
+struct BuildView {
+    std::size_t m;
+    const float* nearest_distance;  // m; zero if there is no medoid yet
+    const double* weights;          // m
+    float
+        least_gain;  // no point gains less than this by a further medoid: zero, or minus infinity for the first medoid
+};
+
+// The sum of the gains at all points, and the sum of their squares.
+struct Moments {
+    double sum, squares;
+};
+
 // The best swap of a candidate: it replaces the medoid in `slot` and lowers the loss by `gain`.
 struct Swap {
     double gain;
@@ -104,6 +119,11 @@ struct Kernels {
     float (*dot_product)(const float* a, const float* b, std::size_t n_units);
     // Finds the best swap of the candidate whose row of the block is given; `gains` is scratch memory for k numbers.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);
+    // Sums up the gains of adding the candidate whose row of the block is given.
+    Moments (*build_moments)(const BuildView& state, const float* row);
+    // Adds the gains of the k swaps of a candidate, as far as they depend on the candidate, to k + 1 moments: those of
+    // the gains that all swaps share, then of the changes to them in each slot. See kernels/rows.hpp.
+    void (*add_swap_moments)(const SwapView& state, const float* row, Moments* moments);
     double (*weighted_sum)(const float* row, const double* weights, std::size_t m);
     // As weighted_sum, but an entry above the cap of its column counts as the cap.
     double (*capped_sum)(const float* row, const float* caps, const double* weights, std::size_t m);

@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace obp {
@@ -86,8 +88,7 @@ inline Floats multiply_add(Floats sum, Floats a, Floats b) { return _mm512_fmadd
 inline Floats multiply_add(Floats sum, Floats a, Floats b) { return _mm256_fmadd_ps(a, b, sum); }
 #elif defined(__aarch64__)
 inline Floats multiply_add(Floats sum, Floats a, Floats b) {
-    for (std::size_t lane = 0; lane < lanes<float>; ++lane) sum[lane] = __builtin_fmaf(a[lane], b[lane], sum[lane]);
-    return sum;
+    return (Floats)vfmaq_f32((float32x4_t)sum, (float32x4_t)a, (float32x4_t)b);
 }
 #else
 // Without the fused instruction, the same bits are computed slowly. The product is exact in double. The sum is rounded
@@ -120,6 +121,8 @@ inline Words sum_of_byte_differences(Words a, Words b) {
     return (Words)_mm256_sad_epu8((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
     return (Words)_mm_sad_epu8((__m128i)a, (__m128i)b);
+#elif defined(__aarch64__)
+    return (Words)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vabdq_u8((uint8x16_t)a, (uint8x16_t)b))));
 #else
     const auto x = (Vector<std::uint8_t>)a, y = (Vector<std::uint8_t>)b;
     const Words difference = (Words)(x > y ? x - y : y - x);
@@ -136,6 +139,9 @@ inline Pairs products_of_pairs(Pairs a, Pairs b) {
     return (Pairs)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
     return (Pairs)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#elif defined(__aarch64__)
+    const auto x = (uint16x8_t)a, y = (uint16x8_t)b;
+    return (Pairs)vpaddq_u32(vmull_u16(vget_low_u16(x), vget_low_u16(y)), vmull_high_u16(x, y));
 #else
     return (a & 0xffff) * (b & 0xffff) + (a >> 16) * (b >> 16);
 #endif
@@ -162,6 +168,9 @@ inline std::uint64_t less_than(Floats a, Floats b) {
     return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)));
 #elif defined(__SSE2__)
     return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_cmplt_ps(a, b)));
+#elif defined(__aarch64__)
+    constexpr Vector<std::uint32_t> bit_of_lane = {1, 2, 4, 8};
+    return vaddvq_u32((uint32x4_t)((Vector<std::uint32_t>)(a < b) & bit_of_lane));
 #else
     std::uint64_t bits = 0;
     for (std::size_t lane = 0; lane < lanes<float>; ++lane) bits |= std::uint64_t(a[lane] < b[lane]) << lane;

@@ -1,6 +1,9 @@
+#include "rounding.hpp"
+
 #include "search/reduce.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "kernels/table.hpp"
@@ -42,33 +45,47 @@ void count_below(const BlockView& rows, const float* thresholds, std::int64_t* c
 }
 
 template <class Column>
-void reduce_rows(const BlockView& rows, const float* thresholds, const std::int64_t* starts, Column* columns,
+bool reduce_rows(const BlockView& rows, const float* thresholds, const std::int64_t* starts, Column* columns,
                  float* values, int n_threads) {
+    std::atomic<bool> fits{true};
     for_each_row(rows.n_rows, n_threads, [&](std::size_t i) {
         const float* row = rows.row(i);
         std::int64_t at = starts[i];
+        const std::int64_t end = starts[i + 1];
         for_each_below(row, thresholds, rows.n_columns, [&](std::size_t j) {
-            columns[at] = static_cast<Column>(j);
-            values[at++] = row[j];
+            if (at < end) {
+                columns[at] = static_cast<Column>(j);
+                values[at] = row[j];
+            }
+            ++at;
         });
+        if (at != end) fits = false;
     });
+    return fits;
 }
 
 template <class Column>
-void expand_rows(std::size_t n_rows, std::size_t n_columns, const std::int64_t* starts, const Column* columns,
+bool expand_rows(std::size_t n_rows, std::size_t n_columns, const std::int64_t* starts, const Column* columns,
                  const float* values, float* out, std::size_t out_stride, int n_threads) {
+    std::atomic<bool> fits{true};
     for_each_row(n_rows, n_threads, [&](std::size_t i) {
         float* row = out + i * out_stride;
         std::fill_n(row, n_columns, std::numeric_limits<float>::infinity());
-        for (std::int64_t at = starts[i]; at < starts[i + 1]; ++at) row[columns[at]] = values[at];
+        for (std::int64_t at = starts[i]; at < starts[i + 1]; ++at) {
+            if (columns[at] < n_columns)
+                row[columns[at]] = values[at];
+            else
+                fits = false;
+        }
     });
+    return fits;
 }
 
-template void reduce_rows(const BlockView&, const float*, const std::int64_t*, std::uint16_t*, float*, int);
-template void reduce_rows(const BlockView&, const float*, const std::int64_t*, std::uint32_t*, float*, int);
-template void expand_rows(std::size_t, std::size_t, const std::int64_t*, const std::uint16_t*, const float*, float*,
+template bool reduce_rows(const BlockView&, const float*, const std::int64_t*, std::uint16_t*, float*, int);
+template bool reduce_rows(const BlockView&, const float*, const std::int64_t*, std::uint32_t*, float*, int);
+template bool expand_rows(std::size_t, std::size_t, const std::int64_t*, const std::uint16_t*, const float*, float*,
                           std::size_t, int);
-template void expand_rows(std::size_t, std::size_t, const std::int64_t*, const std::uint32_t*, const float*, float*,
+template bool expand_rows(std::size_t, std::size_t, const std::int64_t*, const std::uint32_t*, const float*, float*,
                           std::size_t, int);
 
 }  // namespace obp

@@ -1,3 +1,5 @@
+#include "rounding.hpp"
+
 #include "search/swap.hpp"
 
 #include <algorithm>

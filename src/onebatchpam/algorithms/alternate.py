@@ -40,6 +40,12 @@ class Alternate(MedoidEstimator):
         matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+    random_state : int, RandomState or None, default=None
+        Seed or generator for drawing the first medoids. An int gives the same result each time.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
         Medoids from which the search starts: the name of a method, or an array of row indices.
 
@@ -50,13 +56,8 @@ class Alternate(MedoidEstimator):
           so that the result depends neither on `random_state` nor on the order of the rows.
     max_iter : int, default=100
         Largest number of passes. The fit ends early with the first pass in which no medoid moves.
-    n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed or generator for drawing the first medoids. An int gives the same result each time.
-    verbose : int, default=0
-        With 1 or more, long stages show a progress bar.
+    verbose : int or bool, default=0
+        With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 
     Attributes
     ----------
@@ -64,10 +65,20 @@ class Alternate(MedoidEstimator):
         Row indices of the medoids.
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
         The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
+    medoids_ : ndarray, frame, sparse matrix or None
+        The medoids as you passed them: rows of the frame if X is one, and with all columns of a Parquet file.
     labels_ : ndarray of shape (n,)
         Cluster of each row, from 0 to k - 1.
+    distances_ : ndarray of shape (n,)
+        Dissimilarity of each row to its medoid. Held in memory, also if `labels_out` is a file.
+    cluster_sizes_ : ndarray of shape (k,)
+        Number of rows in each cluster; their total weight if there are sample weights.
+    mean_distances_, max_distances_ : ndarray of shape (k,)
+        Mean, by weight, and largest dissimilarity of the rows of each cluster to its medoid.
     inertia_ : float
         Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+    n_candidates_ : int
+        Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
         Number of passes.
     n_swaps_ : int
@@ -80,6 +91,10 @@ class Alternate(MedoidEstimator):
         Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
+
+    See Also
+    --------
+    OneBatchPAM : Better medoids of data of any size; the estimator to start with.
 
     References
     ----------
@@ -95,25 +110,27 @@ class Alternate(MedoidEstimator):
     ((10, 64), (1797,))
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
         init: str | ArrayLike = "auto",
         max_iter: int = 100,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.init = init
         self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -125,7 +142,8 @@ class Alternate(MedoidEstimator):
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         medoids = choose_start(settings.init, None, space, k, space.n, run)
         if isinstance(medoids, Build):
-            medoids = medoids.choose(square_block(space, run.n_jobs, run.stages), space.weights, run.n_jobs)
+            block = square_block(space, run.n_jobs, run.stages)
+            medoids = space.candidates.rows(medoids.choose(block, space.weights, run.n_jobs))
         medoids, assignment = assign(space, medoids, run.stages)
         n_moves = n_iter = 0
         converged = False
@@ -141,40 +159,45 @@ class Alternate(MedoidEstimator):
 
 
 def move_to_middles(space: Space, medoids: Indices, assignment: Assignment, run: Run) -> Indices:
-    """Return the medoids, each moved to the member of its cluster with the smallest sum of dissimilarities.
+    """Return the medoids, each moved to the candidate in its cluster with the smallest sum of dissimilarities.
 
-    A medoid stays if no sum is smaller than its own; of equal sums the first member wins. The medoid of an empty
+    A medoid stays if no sum is smaller than its own; of equal sums the first candidate wins. The medoid of an empty
     cluster stays, and so does a fixed medoid.
     """
-    moved = medoids.copy()
+    moved, is_candidate = medoids.copy(), space.candidates.marked()
     with run.stages.stage("middles of clusters", total=space.n) as bar:
         for slot, members in split_by_label(assignment.labels):
             if slot >= len(space.fixed):
-                moved[slot] = find_middle(space, members, medoids[slot], assignment, run.n_jobs)
+                candidates = members[is_candidate[members]]
+                moved[slot] = find_middle(space, candidates, members, medoids[slot], assignment, run.n_jobs)
             bar.update(len(members))
     return moved
 
 
-def find_middle(space: Space, members: Indices, medoid: np.int64, assignment: Assignment, n_jobs: int) -> np.int64:
-    """Return the middle of a cluster: the first member with the smallest sum of dissimilarities to all members.
+def find_middle(
+    space: Space, candidates: Indices, members: Indices, medoid: np.int64, assignment: Assignment, n_jobs: int
+) -> np.int64:
+    """Return the middle of a cluster: the first of its candidates with the smallest sum of dissimilarities to it.
 
     The medoid itself is returned unless that sum is smaller than its own. The result is never the medoid of another
     cluster, because every member is at least as far from other medoids as from the medoid of its own cluster.
     """
-    sums = sum_within(space, members, n_jobs)
-    is_medoid = members == medoid
+    if len(candidates) == 0:
+        return medoid
+    sums = sum_to_members(space, candidates, members, n_jobs)
+    is_medoid = candidates == medoid
     if is_medoid.any():
         sum_of_medoid = sums[is_medoid][0]
     else:  # the medoid is nearer to another medoid than to itself, so it is a member of that cluster
         sum_of_medoid = np.sum(assignment.distances[members] * space.weights[members])
     middle = np.argmin(sums)
-    return members[middle] if sums[middle] < sum_of_medoid else medoid
+    return candidates[middle] if sums[middle] < sum_of_medoid else medoid
 
 
-def sum_within(space: Space, members: Indices, n_jobs: int) -> NDArray[np.float64]:
-    """Return for each member the weighted sum of its dissimilarities to all members, computed tile by tile."""
-    sums, weights = np.empty(len(members)), space.weights[members]
-    distances = space.distances_to(members, members)
+def sum_to_members(space: Space, candidates: Indices, members: Indices, n_jobs: int) -> NDArray[np.float64]:
+    """Return for each candidate the weighted sum of its dissimilarities to all members, computed tile by tile."""
+    sums, weights = np.empty(len(candidates)), space.weights[members]
+    distances = space.distances_to(members, candidates)
     buffer = TileBuffer(distances.n_columns)
     for rows in distances.tiles():
         tile = buffer.for_rows(rows)

@@ -2,41 +2,66 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from onebatchpam import _show
+from onebatchpam._core import __version__
 from onebatchpam._parameters import (
     Rule,
     Settings,
     accept,
+    check_candidates,
     check_fixed_medoids,
     check_n_clusters,
     check_parameters,
-    check_sample_weight,
+    check_seed,
+    check_sizes_fit,
+    check_verbose,
+    check_weights,
     integer,
     resolve_n_jobs,
+    spread_weights,
 )
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.algorithms.labels_out import LabelsOut, check_labels_out, open_labels
-from onebatchpam.algorithms.result import Clustering, Selection, warn_if_imperfect
+from onebatchpam._warn import warn
+from onebatchpam.algorithms.answers import Answers
+from onebatchpam.algorithms.labels_out import LabelArray, LabelsOut, check_labels_out, open_labels
+from onebatchpam.algorithms.result import Clustering, Selection, describe_profile, warn_if_imperfect, warn_if_small
+from onebatchpam.bounds import LowerBound, certify
 from onebatchpam.data import Rows, load_sparse
-from onebatchpam.metrics import Metric, MetricLike, resolve_metric, tags_of
-from onebatchpam.search import assign, check_init, find_nearest, label_tiles
-from onebatchpam.space import Distances, Space, open_space
+from onebatchpam.metrics import (
+    Metric,
+    MetricLike,
+    resolve_metric,
+    resolve_threads,
+    restore_metric,
+    store_metric,
+    tags_of,
+)
+from onebatchpam.search import assign, check_init, find_nearest, nearest_tiles
+from onebatchpam.space import Distances, Space, choose_candidates, open_space
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
+
+VERSION = "_onebatchpam_version"  # the key under which a saved model holds the version that saved it
 
 
-class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
+
+
+class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the k-medoids estimators.
 
     A subclass has at least the parameters declared here. For each further parameter it adds a rule to `_rules`, and its
@@ -55,9 +80,25 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         "metric": accept,
         "metric_params": accept,
         "n_jobs": resolve_n_jobs,
-        "random_state": lambda value, name: check_random_state(value),
-        "verbose": integer(at_least=0),
+        "random_state": check_seed,
+        "verbose": check_verbose,
     }
+
+    _doc_link_module = "onebatchpam"
+
+    @property
+    def _doc_link_template(self) -> str:
+        """The address of the page of an estimator, as scikit-learn wants it; empty if there is no such page."""
+        return _show.DOCS_ADDRESS and _show.DOCS_ADDRESS + _show.PAGE_OF_ESTIMATOR
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        # scikit-learn gives each class long methods like `set_fit_request`. A subclass whose methods take no other
+        # arguments inherits them instead, so that `help` shows first what is special about the subclass.
+        for name in [name for name in vars(cls) if re.fullmatch("set_[a-z]+_request", name)]:
+            inherited = [vars(parent)[name] for parent in cls.__mro__[1:] if name in vars(parent)]
+            if inherited and inherited[0].keys == vars(cls)[name].keys:
+                delattr(cls, name)
 
     def fit(
         self,
@@ -66,6 +107,7 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         sample_weight: ArrayLike | None = None,
         *,
         fixed_medoids: ArrayLike | None = None,
+        candidates: ArrayLike | None = None,
         labels_out: LabelsOut = None,
     ) -> Self:
         """Choose the medoids and assign all rows.
@@ -75,9 +117,9 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         X : array-like or sparse matrix of shape (n, n_features), list of n strings or objects, or path
             The rows.
 
-            - Arrays of bytes, integers, float32 and float64 are used as they are, without a converted copy. If all
-              values are whole numbers from 0 to 255, or such numbers divided by 255, rows are compared as bytes, which
-              is faster and more exact.
+            - Arrays of bytes, integers and floats, also float16 and bfloat16, are used as they are, without a
+              converted copy; so are tensors of torch and jax on the CPU. If all values are whole numbers from 0 to 255,
+              or such numbers divided by 255, rows are compared as bytes, which is faster and more exact.
             - Numbers on disk are read in parts, never as a whole. X is then the path of a .npy file, of a Parquet file
               or of a folder of Parquet files, a `numpy.memmap`, or an array of Zarr or h5py. The path of a .npz file
               is that of a sparse matrix, which is loaded.
@@ -93,6 +135,11 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             absent: it does not count in the objective and cannot become a medoid, but it gets a label.
         fixed_medoids : array-like of row indices, default=None
             Rows that must be medoids. They count in `n_clusters` and come first, in the given order.
+        candidates : array-like of n booleans or of row indices, or "all", default=None
+            Rows that may become medoids; fixed medoids need not be among them. All other rows still count in the
+            objective and get labels. None means ``"all"``, except with ``metric="gower"``: if rows lack values, medoids
+            are then chosen among rows that lack no value which most rows have. If these are less than a tenth of the
+            rows, or fewer than `n_clusters`, all rows are candidates, and a warning says so.
         labels_out : path or ndarray of n integers, default=None
             Where to write the labels as they are computed: the path of a new .npy file, which `labels_` then maps into
             memory, or an array, which then becomes `labels_`.
@@ -102,56 +149,85 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self
             The fitted estimator.
         """
-        return self._fit(X, sample_weight, fixed_medoids, labels_out)
+        return self._fit(X, sample_weight, fixed_medoids, candidates, labels_out)
 
     def _fit(
         self,
         X: ArrayLike,
         sample_weight: ArrayLike | None,
         fixed_medoids: ArrayLike | None,
+        candidates: ArrayLike | None,
         labels_out: LabelsOut,
     ) -> Self:
         settings = self._check_settings()
+        weights = check_weights(sample_weight)
+        check_fixed_medoids(fixed_medoids, settings.n_clusters, None)
+        if candidates is not None:
+            check_candidates(candidates, None)
+        check_labels_out(labels_out, "labels_out", None, settings.n_clusters)
         run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
-        space = open_space(X, self.metric, self.metric_params, run.n_jobs, self, sample_weight)
+        space = open_space(X, self.metric, self.metric_params, run.n_jobs, self, weights)
         features = read_features(space.rows)
         k = check_n_clusters(settings.n_clusters, space.n, n_absent=int(np.sum(space.weights == 0)))
+        check_sizes_fit(settings.min_cluster_size, k, float(space.weights.sum()))
         space.fixed = check_fixed_medoids(fixed_medoids, k, space.n)
+        space.candidates = choose_candidates(candidates, space, k)
         check_labels_out(labels_out, "labels_out", space.n, k)
         present = space.present()
 
         with open_labels(labels_out, space.n) as labels:
             selection = self._select(present, k, settings, run)
-            known = selection.assignment if present is space else None
-            chosen = present.given_indices(selection.medoids)
-            medoids, assignment = assign(space, chosen, run.stages, known, labels.values)
-            warn_if_imperfect(selection.advice, k, np.bincount(assignment.labels, minlength=k))
-            clustering = Clustering(
-                medoid_indices=medoids,
-                cluster_centers=space.given(medoids),
-                labels=labels.finish(),
-                inertia=assignment.inertia,
-                n_iter=selection.n_iter,
-                n_swaps=selection.n_swaps,
-                n_distances=space.tally.n_distances,
-                fit_seconds=run.stages.seconds,
-            )
-            self._publish(clustering, selection, space.metric, features)
+            self._finish(space, present, selection, labels, features, settings, run, is_weighted=weights is not None)
         return self
+
+    def _finish(
+        self,
+        space: Space,
+        present: Space,
+        selection: Selection,
+        labels: LabelArray,
+        features: dict[str, Any],
+        settings: Settings,
+        run: Run,
+        *,
+        is_weighted: bool,
+    ) -> None:
+        """Assign all rows to the medoids that were selected among those present, and set the fitted attributes."""
+        k = len(selection.medoids)
+        known = selection.assignment if present is space else None
+        chosen = present.given_indices(selection.medoids)
+        medoids, assignment = assign(space, chosen, run.stages, known, labels.values)
+        profile = assignment.profile(k)
+        warn_if_imperfect(selection.advice, k, profile.weights)
+        warn_if_small(profile.weights, settings.min_cluster_size)
+        clustering = Clustering(
+            medoid_indices=medoids,
+            cluster_centers=space.given(medoids),
+            medoids=space.show(medoids),
+            labels=labels.finish(),
+            distances=assignment.distances,
+            **describe_profile(profile, is_weighted=is_weighted),
+            inertia=assignment.inertia,
+            n_candidates=present.candidates.n,
+            n_iter=selection.n_iter,
+            n_swaps=selection.n_swaps,
+            n_distances=space.tally.n_distances,
+            fit_seconds=run.stages.seconds,
+        )
+        self._publish(clustering, selection, space.metric.with_medoids(space.rows, medoids), features)
 
     def _check_settings(self) -> Settings:
         """Return the checked parameters, before any data are read."""
         settings = check_parameters(self, self._rules)
         if "init" in self._rules:
             settings.init = check_init(settings.init, settings.n_clusters)
-        if self.metric_params is not None and not isinstance(self.metric_params, dict):
-            raise ValueError(f"metric_params={self.metric_params!r}: expected a dictionary, or None")
         resolve_metric(self.metric, self.metric_params)
+        settings.n_jobs = resolve_threads(self.n_jobs, self.metric)
         return settings
 
     @abstractmethod
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
-        """Choose k medoids among the rows of a space, all of which have a positive weight."""
+        """Choose k medoids among the candidates of a space, whose rows all have a positive weight."""
 
     def _last_medoids(self, warm_start: bool, n: int, k: int) -> Indices | None:
         """Return the medoids of the last fit for a warm start; None if there is none with n rows and k medoids."""
@@ -160,18 +236,16 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return self.medoid_indices_ if (len(self.labels_), len(self.medoid_indices_)) == (n, k) else None
 
     def _publish(self, clustering: Clustering, selection: Selection, metric: Metric, features: dict[str, Any]) -> None:
-        """Set all fitted attributes; those of features are deleted first, because new data may not have any."""
-        for name in {"n_features_in_", "feature_names_in_"} & vars(self).keys():
-            delattr(self, name)
-        for name, value in features.items():
-            setattr(self, name, value)
-        self._metric = metric
-        clustering.publish(self, selection.own_attributes())
+        """Set all fitted attributes; those of features are left out first, because new data may not have any."""
+        attributes = {name: value for name, value in vars(self).items() if name not in FEATURE_ATTRIBUTES}
+        fitted = clustering.attributes(selection.own_attributes())
+        # One assignment sets all of them, so that Ctrl-C or a lack of memory never leaves a model with a part of them.
+        self.__dict__ = {**attributes, **features, "_metric": metric, **fitted}
 
     def _read(self, X: ArrayLike) -> Rows:
         """Return new rows, checked and encoded for the fitted metric."""
         check_is_fitted(self)
-        rows = self._metric.check(load_sparse(X), "X", estimator=self)
+        rows = self._metric.check(load_sparse(X, "X"), "X", estimator=self)
         if rows.n_features is not None:
             validate_data(self, rows.header, reset=False, skip_check_array=True)
         return self._metric.encode(rows)
@@ -180,7 +254,8 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """Return the dissimilarities of new rows to the medoids."""
         rows = self._read(X)
         medoids = self._metric.read_medoids(self.cluster_centers_, self.medoid_indices_)
-        points = self._metric.pack(medoids, rows, resolve_n_jobs(self.n_jobs), rows_first=False)
+        n_jobs = resolve_threads(self.n_jobs, self.metric)
+        points = self._metric.pack(medoids, rows, n_jobs, rows_first=False)
         return Distances(rows, points, name_column=lambda slot: f"medoid {slot}")
 
     def predict(self, X: ArrayLike, *, out: LabelsOut = None) -> NDArray[Any]:
@@ -201,10 +276,12 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             Labels from 0 to k - 1; the lowest one if several medoids are equally near. The type is int32, or that of
             `out`.
         """
+        check_is_fitted(self)
+        check_labels_out(out, "out", None, len(self.medoid_indices_))
         distances = self._distances_to_medoids(X)
         check_labels_out(out, "out", distances.n_rows, distances.n_columns)
         with open_labels(out, distances.n_rows) as labels:
-            for rows, nearest, _ in label_tiles(distances, Stages()):
+            for rows, [(nearest, _)] in nearest_tiles(distances, Stages()):
                 labels.values[rows] = nearest
             return labels.finish()
 
@@ -240,23 +317,113 @@ class MedoidEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         float
             Never positive; the closer to 0, the better.
         """
+        weights = check_weights(sample_weight)
         distances = self._distances_to_medoids(X)
-        return -find_nearest(distances, check_sample_weight(sample_weight, distances.n_rows)).inertia
+        return -find_nearest(distances, spread_weights(weights, distances.n_rows)).inertia
+
+    def certify(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        fixed_medoids: ArrayLike | None = None,
+        confidence: float | None = None,
+        time_limit: float | None = None,
+        memory_limit: int | str | None = None,
+    ) -> LowerBound:
+        """Return a lower bound on the objective of any k medoids, and so the largest possible gap of this fit.
+
+        It takes longer than the fit, because it compares all pairs of rows, or all rows with a large sample. `n_jobs`,
+        `random_state` and `verbose` are those of the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or path
+            The rows of the fit.
+        sample_weight : array-like of shape (n,) or float, default=None
+            The weights of the fit.
+        fixed_medoids : array-like of row indices, default=None
+            Rows that must be medoids. Without those of the fit, the bound also holds for medoids that lack them.
+        confidence, time_limit, memory_limit
+            As in `lower_bound`.
+
+        Returns
+        -------
+        LowerBound
+            With `bound`, `objective`, `gap` and `is_exact`; it prints as a sentence.
+
+        Examples
+        --------
+        >>> from onebatchpam import OneBatchPAM
+        >>> X = [[0.0], [1.0], [2.0], [8.0], [9.0]]
+        >>> print(OneBatchPAM(n_clusters=2).fit(X).certify(X))
+        The objective 3 is optimal, up to rounding.
+        """
+        check_is_fitted(self)
+        settings = self._check_settings()
+        self._check_at_hand(X, "certify")
+        return certify(
+            X,
+            self.medoid_indices_,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            sample_weight=sample_weight,
+            fixed_medoids=fixed_medoids,
+            confidence=confidence,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            run=Run(settings.n_jobs, settings.random_state, Stages(settings.verbose)),
+            objective=self.inertia_,
+        )
+
+    def _check_at_hand(self, X: Any, method: str) -> None:
+        """Raise if X is of a kind that this method does not take, because it is not at hand but on a cluster."""
 
     @property
     def _n_features_out(self) -> int:
         return len(self.medoid_indices_)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = {**super().__getstate__(), VERSION: __version__}
+        if "_metric" in state:
+            state["_metric"] = store_metric(state["_metric"])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        version = state.pop(VERSION, "0.1.0")  # which did not save its version
+        if version != __version__:
+            warn(
+                f"this {type(self).__name__} was saved by onebatchpam {version} and is opened by {__version__}: it may "
+                "give other results; fit it again and save it",
+            )
+        if "_metric" in state:
+            state["_metric"] = restore_metric(state["_metric"])
+        super().__setstate__({**self._defaults(), **state})  # an older version lacks the parameters that are new
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """Return the default values of all parameters that have one."""
+        parameters = inspect.signature(cls).parameters.values()
+        return {each.name: each.default for each in parameters if each.default is not each.empty}
+
     def __sklearn_tags__(self) -> Tags:
-        tags, metric = super().__sklearn_tags__(), tags_of(self.metric)
-        tags.input_tags.pairwise = metric.is_pairwise
-        tags.input_tags.allow_nan = metric.allows_nan
-        tags.input_tags.categorical = metric.takes_categories
-        tags.input_tags.sparse = metric.takes_sparse
-        tags.input_tags.string = metric.takes_only_text
-        tags.input_tags.two_d_array = not metric.takes_only_text
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"] if metric.keeps_float64 else ["float32"]
+        tags = super().__sklearn_tags__()
+        set_input_tags(tags, self.metric)
+        keeps_float64 = tags_of(self.metric).keeps_float64
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"] if keeps_float64 else ["float32"]
         return tags
+
+
+def set_input_tags(tags: Tags, metric: MetricLike) -> None:
+    """Tell scikit-learn which data an estimator with this metric takes."""
+    own = tags_of(metric)
+    tags.input_tags.pairwise = own.is_pairwise
+    tags.input_tags.allow_nan = own.allows_nan
+    tags.input_tags.categorical = own.takes_categories
+    tags.input_tags.sparse = own.takes_sparse
+    tags.input_tags.string = own.takes_only_text
+    tags.input_tags.two_d_array = not own.takes_only_text
 
 
 def read_features(rows: Rows) -> dict[str, Any]:

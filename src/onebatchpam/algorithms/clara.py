@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onebatchpam._draws import sample_by_weight
-from onebatchpam._parameters import Rule, Settings, check_integer, check_not_negative, integer
+from onebatchpam._parameters import Rule, Settings, check_not_negative, integer, integer_or_auto
 from onebatchpam._run import Run
+from onebatchpam._tiles import Indices
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.blocks import WholeBlock, compute_checked
@@ -17,21 +18,16 @@ from onebatchpam.search import Build, SwapOptions, SwapResult, assign_all, rando
 from onebatchpam.space import Space
 
 
-def check_sample_size(size: Any, name: str) -> int | None:
-    """Return the checked `sample_size` parameter, as None if it is "auto"."""
-    if isinstance(size, str) and size == "auto":
-        return None
-    if isinstance(size, str):
-        raise ValueError(f"{name}={size!r}: expected 'auto' or an integer")
-    return check_integer(size, name, at_least=1)
-
-
 def resolve_sample_size(size: int | None, n: int, k: int) -> int:
-    """Return how many of n rows a sample for k medoids has."""
-    size = min(n, 80 + 4 * k if size is None else size)
-    if size < k:
-        raise ValueError(f"sample_size={size} is smaller than n_clusters={k}: expected at least one row per medoid")
-    return size
+    """Return how many of n rows a sample for k medoids has; None stands for "auto"."""
+    return min(n, 80 + 4 * k if size is None else size)
+
+
+def draw_candidates(space: Space, size: int, include: Indices, run: Run) -> Indices:
+    """Draw as many candidates as a sample has rows, or all of them if there are fewer; those to include are drawn."""
+    candidates = space.candidates
+    weights, size = candidates.of(space.weights), min(size, candidates.n)
+    return candidates.rows(sample_by_weight(weights, size, run.rng, candidates.places(include)).indices)
 
 
 class FasterCLARA(MedoidEstimator):
@@ -53,6 +49,12 @@ class FasterCLARA(MedoidEstimator):
         matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+    random_state : int, RandomState or None, default=None
+        Seed or generator for drawing the samples and the first medoids in each. An int gives the same result each time.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
     n_samplings : int, default=5
         Number of samples. Every sample after the first includes the best medoids so far. If there are at most 200
         rows and the sample holds all of them, a single search is made; it starts with PAM's BUILD, so that the result
@@ -65,13 +67,8 @@ class FasterCLARA(MedoidEstimator):
     tol : float, default=1e-6
         A swap is made only if it lowers the loss over the sample by more than this fraction of the loss, in
         which the farthest row does not count.
-    n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed or generator for drawing the samples and the first medoids in each. An int gives the same result each time.
-    verbose : int, default=0
-        With 1 or more, long stages show a progress bar.
+    verbose : int or bool, default=0
+        With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 
     Attributes
     ----------
@@ -79,10 +76,20 @@ class FasterCLARA(MedoidEstimator):
         Row indices of the medoids.
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
         The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
+    medoids_ : ndarray, frame, sparse matrix or None
+        The medoids as you passed them: rows of the frame if X is one, and with all columns of a Parquet file.
     labels_ : ndarray of shape (n,)
         Cluster of each row, from 0 to k - 1.
+    distances_ : ndarray of shape (n,)
+        Dissimilarity of each row to its medoid. Held in memory, also if `labels_out` is a file.
+    cluster_sizes_ : ndarray of shape (k,)
+        Number of rows in each cluster; their total weight if there are sample weights.
+    mean_distances_, max_distances_ : ndarray of shape (k,)
+        Mean, by weight, and largest dissimilarity of the rows of each cluster to its medoid.
     inertia_ : float
         Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+    n_candidates_ : int
+        Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
         Number of passes over the candidates, all samples together.
     n_swaps_ : int
@@ -95,6 +102,10 @@ class FasterCLARA(MedoidEstimator):
         Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
+
+    See Also
+    --------
+    OneBatchPAM : Better medoids of data of any size; the estimator to start with.
 
     References
     ----------
@@ -111,38 +122,47 @@ class FasterCLARA(MedoidEstimator):
     True
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
         n_samplings: int = 5,
         sample_size: str | int = "auto",
         max_iter: int = 100,
         tol: float = 1e-6,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.n_samplings = n_samplings
         self.sample_size = sample_size
         self.max_iter = max_iter
         self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {
         **MedoidEstimator._rules,
         "n_samplings": integer(at_least=1),
-        "sample_size": check_sample_size,
+        "sample_size": integer_or_auto(at_least=1),
         "max_iter": integer(at_least=1),
         "tol": check_not_negative,
     }
+
+    def _check_settings(self) -> Settings:
+        settings = super()._check_settings()
+        size, k = settings.sample_size, settings.n_clusters
+        if size is not None and size < k:
+            raise ValueError(f"sample_size={size} is smaller than n_clusters={k}: expected at least one row per medoid")
+        return settings
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         size = resolve_sample_size(settings.sample_size, space.n, k)
@@ -153,16 +173,18 @@ class FasterCLARA(MedoidEstimator):
         for _ in range(1 if builds else settings.n_samplings):  # BUILD finds the same medoids each time
             # Every sample includes the best medoids so far; the first one includes the fixed medoids.
             sample = sample_by_weight(space.weights, size, run.rng, include=medoids)
-            distances = space.distances_to(sample.indices, sample.indices)
-            block = WholeBlock(compute_checked(distances, run.stages))
-            fixed = np.searchsorted(sample.indices, space.fixed)
-            start = Build(k, fixed) if builds else random_medoids(size, k, run.rng, fixed)
+            candidates = sample.indices
+            if space.candidates.indices is not None:
+                candidates = draw_candidates(space, size, medoids, run)
+            block = WholeBlock(compute_checked(space.distances_to(sample.indices, candidates), run.stages))
+            fixed = np.searchsorted(candidates, space.fixed)
+            start = Build(k, fixed) if builds else random_medoids(len(candidates), k, run.rng, fixed)
             search = run_swaps(block, start, sample.weights, options, run)
             searches.append(search)
-            candidates = sample.indices[search.medoids]
-            tried = assign_all(space, candidates, run.stages)
+            found = candidates[search.medoids]
+            tried = assign_all(space, found, run.stages)
             if assignment is None or tried.inertia < assignment.inertia:
-                medoids, assignment = candidates, tried
+                medoids, assignment = found, tried
 
         converged = all(search.converged for search in searches)
         return Selection(

@@ -1,9 +1,9 @@
 """The medoids of clusters that are known already, such as those of HDBSCAN.
 
-Every row of a cluster is a candidate, but most candidates are dismissed early. The rows of the cluster are also the
-points that candidates are compared with, in random order and in rounds; after a round, candidates are dismissed whose
-sum over all points is almost certainly larger than that of the best candidate. The candidates that remain at the end
-were compared with every point, so that their sums are exact.
+Every row of a cluster is a candidate, unless the user names the candidates, but most are dismissed early. The rows of
+the cluster are also the points that candidates are compared with, in random order and in rounds; after a round,
+candidates are dismissed whose sum over all points is almost certainly larger than that of the best candidate. The
+candidates that remain at the end were compared with every point, so that their sums are exact.
 """
 
 from __future__ import annotations
@@ -11,29 +11,32 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
-from onebatchpam._parameters import check_integer, resolve_n_jobs
+from onebatchpam._parameters import as_array, check_candidates, check_seed, check_verbose
 from onebatchpam._progress import Stages
+from onebatchpam._show import Columns, Table
 from onebatchpam._tiles import Indices
-from onebatchpam.metrics import MetricLike, are_dissimilarities
+from onebatchpam.metrics import MetricLike, are_dissimilarities, resolve_metric, resolve_threads
 from onebatchpam.search import split_by_label
-from onebatchpam.space import Space, open_space
+from onebatchpam.space import Space, choose_candidates, open_space
 
 # The number of points visited is FIRST_POINTS after the first round, and GROWTH times as many after each further one.
 FIRST_POINTS = 64
 GROWTH = 4
 # If the dissimilarity is a metric, the medoid of a cluster is dismissed with at most this probability.
 ERROR_PROBABILITY = 1e-6
+# Points that are in memory at a time have at most this many numbers, because a cluster may be larger than memory.
+MOST_POINT_ENTRIES = 2**23
 
 
-@dataclass(frozen=True)
-class ClusterMedoids:
-    """The medoids of a labelling.
+@dataclass(frozen=True, repr=False)
+class ClusterMedoids(Table):
+    """The medoids of a labelling; they print as a table.
 
     Attributes
     ----------
@@ -55,6 +58,14 @@ class ClusterMedoids:
     sizes: NDArray[np.int64]
     n_distances: int
 
+    def _columns(self) -> Columns:
+        return {
+            "label": [str(label) for label in self.labels],
+            "medoid": [f"X[{index}]" for index in self.indices],
+            "size": [f"{size:,}" for size in self.sizes],
+            "inertia": [f"{inertia:.6g}" for inertia in self.inertias],
+        }
+
 
 def medoids_of(
     X: ArrayLike,
@@ -62,6 +73,7 @@ def medoids_of(
     metric: MetricLike = "euclidean",
     *,
     metric_params: Mapping[str, Any] | None = None,
+    candidates: ArrayLike | None = None,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
@@ -85,13 +97,17 @@ def medoids_of(
         matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+    candidates : array-like of n booleans or of row indices, or "all", default=None
+        Rows that may be medoids, at least one in each cluster; all rows count in the sums. None means rows
+        without missing values with ``metric="gower"``, as in the `fit` of `OneBatchPAM`, otherwise ``"all"``.
     n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
     random_state : int, RandomState or None, default=None
         Seed or generator for the order in which rows are compared. An int gives the same result each time.
-    verbose : int, default=0
-        With 1 or more, a long run shows a progress bar.
+    verbose : int or bool, default=0
+        With 1 or more, a long run shows a progress bar, or prints a line if the output is not a terminal.
 
     Returns
     -------
@@ -106,14 +122,26 @@ def medoids_of(
     >>> found.labels, found.indices
     (array([0, 1]), array([1, 4]))
     """
-    stages = Stages(check_integer(verbose, "verbose", at_least=0))
-    rng = check_random_state(random_state)
-    space = open_space(X, metric, metric_params, resolve_n_jobs(n_jobs))
-    names, clusters = split_clusters(check_labels(labels, space.n))
+    stages = Stages(check_verbose(verbose, "verbose"))
+    rng, n_threads = check_seed(random_state, "random_state"), resolve_threads(n_jobs, metric)
+    resolve_metric(metric, metric_params)
+    checked_labels = check_labels(labels)
+    names, clusters = split_clusters(checked_labels)
+    if candidates is not None:
+        check_candidates(candidates, None)
+    space = open_space(X, metric, metric_params, n_threads)
+    if len(checked_labels) != space.n:
+        raise ValueError(f"labels has shape {checked_labels.shape}: expected {(space.n,)}, a label for each row of X")
+    is_candidate = choose_candidates(candidates, space, len(clusters)).marked()
+    for name, cluster in zip(names.tolist(), clusters, strict=True):
+        if not is_candidate[cluster].any():
+            if candidates is not None:
+                raise ValueError(f"no candidate has the label {name!r}: expected at least one candidate in each")
+            is_candidate[cluster] = True  # a cluster without complete rows has an incomplete medoid
     found = []
     with stages.stage("medoids", total=sum(map(len, clusters))) as bar:
         for cluster in clusters:
-            found.append(find_medoid(space, cluster, rng))
+            found.append(find_medoid(space, cluster[is_candidate[cluster]], cluster, rng))
             bar.update(len(cluster))
     return ClusterMedoids(
         labels=names,
@@ -124,13 +152,18 @@ def medoids_of(
     )
 
 
-def check_labels(labels: ArrayLike, n: int) -> NDArray[Any]:
-    """Return the labels as an array."""
-    array = np.asarray(labels)
-    if array.shape != (n,):
-        raise ValueError(f"labels has shape {array.shape}: expected {(n,)}, a label for each row of X")
+def check_labels(labels: ArrayLike) -> NDArray[Any]:
+    """Return the labels of a number of rows that is not known yet as an array."""
+    array = as_array(labels, "labels", "a label for each row of X")
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind in "cmMV":
+        raise ValueError(
+            f"labels has shape {array.shape} and dtype {array.dtype}: expected a label for each row of X, all integers "
+            "or all strings"
+        )
+    if array.dtype == object and all(isinstance(label, Integral) for label in array):
+        return array.astype(np.int64)
     if array.dtype.kind == "f":
-        bad = np.flatnonzero(~(array == np.round(array)))
+        bad = np.flatnonzero(~((array == np.round(array)) & (np.abs(array) < 2**63)))
         if len(bad):
             raise ValueError(f"labels[{bad[0]}]={array[bad[0]]}: expected integers or strings")
         return array.astype(np.int64)
@@ -149,11 +182,11 @@ def split_clusters(labels: NDArray[Any]) -> tuple[NDArray[Any], list[Indices]]:
     return names[is_cluster], [rows for code, rows in split_by_label(codes) if is_cluster[code]]
 
 
-def find_medoid(space: Space, cluster: Indices, rng: np.random.RandomState) -> tuple[int, float]:
-    """Return the row of a cluster with the smallest sum of dissimilarities to all of its rows, and that sum."""
+def find_medoid(space: Space, candidates: Indices, cluster: Indices, rng: np.random.RandomState) -> tuple[int, float]:
+    """Return the candidate with the smallest sum of dissimilarities to all rows of its cluster, and that sum."""
     n = len(cluster)
     points = rng.permutation(cluster)
-    candidates, sums = cluster, np.zeros(n)  # the sums are over the points visited so far
+    sums = np.zeros(len(candidates))  # over the points visited so far
     n_visited = 0
     while n_visited < n:
         n_new = min(n, max(FIRST_POINTS, GROWTH * n_visited)) - n_visited
@@ -206,19 +239,28 @@ class Comparison:
 def compare(space: Space, candidates: Indices, points: Indices, best: int) -> Comparison:
     """Compare the candidates with the points, and the best candidate (given by its position) with all candidates."""
     own = candidates[best : best + 1]
-    of_best = space.distances_to(points, own).compute()[0].astype(np.float64)
     # By the triangle inequality, the distances of two candidates to a point differ by at most the distance between the
     # candidates; so these differences, which may be positive or negative, range over at most twice that distance.
     ranges = 2 * space.distances_to(own, candidates).column().astype(np.float64)
-    sums, means, squares = (np.empty(len(candidates)) for _ in range(3))
-    distances = space.distances_to(points, candidates)
-    for rows, tile in distances.each_tile(distances.dtype):
-        if not are_dissimilarities(tile).all():
-            distances.refuse(rows, tile)
-        sums[rows] = tile.sum(axis=1, dtype=np.float64)
-        differences = tile - of_best
-        means[rows] = differences.mean(axis=1)
-        squares[rows] = np.square(differences).mean(axis=1)
-        ranges[rows] = np.maximum(ranges[rows], differences.max(axis=1) - differences.min(axis=1))
-    deviations = np.sqrt(np.maximum(0, squares - means**2))
-    return Comparison(len(points), sums, means, deviations, ranges)
+    smallest, largest = np.full(len(candidates), np.inf), np.full(len(candidates), -np.inf)
+    sums, excesses, squares = (np.zeros(len(candidates)) for _ in range(3))
+    for part in split_points(points, space.rows.row_size):
+        of_best = space.distances_to(part, own).compute()[0].astype(np.float64)
+        distances = space.distances_to(part, candidates)
+        for rows, tile in distances.each_tile(distances.dtype):
+            if not are_dissimilarities(tile).all():
+                distances.refuse(rows, tile)
+            differences = tile - of_best
+            sums[rows] += tile.sum(axis=1, dtype=np.float64)
+            excesses[rows] += differences.sum(axis=1)
+            squares[rows] += np.square(differences).sum(axis=1)
+            smallest[rows] = np.minimum(smallest[rows], differences.min(axis=1))
+            largest[rows] = np.maximum(largest[rows], differences.max(axis=1))
+    means = excesses / len(points)
+    deviations = np.sqrt(np.maximum(0, squares / len(points) - means**2))
+    return Comparison(len(points), sums, means, deviations, np.maximum(ranges, largest - smallest))
+
+
+def split_points(points: Indices, row_size: int) -> list[Indices]:
+    """Split points into parts that take little memory: a cluster may be larger than that."""
+    return np.array_split(points, math.ceil(len(points) * row_size / MOST_POINT_ENTRIES))

@@ -7,13 +7,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onebatchpam._parameters import Rule, Settings, accept, check_flag, check_not_negative, integer
+from onebatchpam._parameters import (
+    Rule,
+    Settings,
+    accept,
+    check_flag,
+    check_min_cluster_size,
+    check_not_negative,
+    integer,
+)
 from onebatchpam._run import Run
 from onebatchpam.algorithms.base import MedoidEstimator
+from onebatchpam.algorithms.population import InMemory
 from onebatchpam.algorithms.result import Selection, advise_more_passes
-from onebatchpam.blocks import WholeBlock, square_block
+from onebatchpam.blocks import WholeBlock, of_all_rows, square_block
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import SwapOptions, choose_start, run_swaps
+from onebatchpam.search import SwapOptions, WholeContest, choose_start, enlarge_clusters, run_swaps
 from onebatchpam.space import Space
 
 
@@ -36,6 +45,12 @@ class FasterPAM(MedoidEstimator):
         matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+    random_state : int, RandomState or None, default=None
+        Seed or generator for drawing the first medoids. An int gives the same result each time.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
         Medoids from which the search starts: the name of a method, or an array of row indices.
 
@@ -46,22 +61,24 @@ class FasterPAM(MedoidEstimator):
           so that the result depends neither on `random_state` nor on the order of the rows.
 
         The same `random_state` gives the same start as in `OneBatchPAM`.
+    warm_start : bool, default=False
+        Whether a further fit starts from the medoids of the last fit instead of `init`, that is from the rows that now
+        have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
     max_iter : int, default=100
         Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
         swap.
     tol : float, default=1e-6
         A swap is made only if it lowers the objective by more than this fraction of the objective,
         in which the farthest row does not count.
-    n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed or generator for drawing the first medoids. An int gives the same result each time.
-    warm_start : bool, default=False
-        Whether a further fit starts from the medoids of the last fit instead of `init`, that is from the rows that now
-        have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
-    verbose : int, default=0
-        With 1 or more, long stages show a progress bar.
+    min_cluster_size : float, default=None
+        Least number of rows in a cluster; with sample weights, its least weight. None sets no limit. Rows still belong
+        to their nearest medoid, so that the limit is one on the choice of medoids: after the search, swaps replace
+        medoids until all clusters are large enough, and from then on only swaps are made that keep them so. This is a
+        heuristic. It raises the objective, by little if only a few far rows have medoids of their own, and it can miss
+        medoids that exist; a `ConvergenceWarning` then says which sizes were reached. It takes longer the closer
+        the limit comes to the mean size of a cluster, and no time if no cluster is too small.
+    verbose : int or bool, default=0
+        With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 
     Attributes
     ----------
@@ -69,10 +86,20 @@ class FasterPAM(MedoidEstimator):
         Row indices of the medoids.
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
         The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
+    medoids_ : ndarray, frame, sparse matrix or None
+        The medoids as you passed them: rows of the frame if X is one, and with all columns of a Parquet file.
     labels_ : ndarray of shape (n,)
         Cluster of each row, from 0 to k - 1.
+    distances_ : ndarray of shape (n,)
+        Dissimilarity of each row to its medoid. Held in memory, also if `labels_out` is a file.
+    cluster_sizes_ : ndarray of shape (k,)
+        Number of rows in each cluster; their total weight if there are sample weights.
+    mean_distances_, max_distances_ : ndarray of shape (k,)
+        Mean, by weight, and largest dissimilarity of the rows of each cluster to its medoid.
     inertia_ : float
         Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+    n_candidates_ : int
+        Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
         Number of passes over all candidates.
     n_swaps_ : int
@@ -85,6 +112,12 @@ class FasterPAM(MedoidEstimator):
         Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
+
+    See Also
+    --------
+    OneBatchPAM : The same search with a batch instead of all rows, for data of any size.
+    select_k : Choose the number of medoids.
+    medoids_of : The medoids of clusters that are known already.
 
     References
     ----------
@@ -101,29 +134,33 @@ class FasterPAM(MedoidEstimator):
     ((10, 64), True)
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
         init: str | ArrayLike = "auto",
+        warm_start: bool = False,
         max_iter: int = 100,
         tol: float = 1e-6,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
+        min_cluster_size: float | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.init = init
+        self.warm_start = warm_start
         self.max_iter = max_iter
         self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
+        self.min_cluster_size = min_cluster_size
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {
@@ -132,13 +169,18 @@ class FasterPAM(MedoidEstimator):
         "max_iter": integer(at_least=1),
         "tol": check_not_negative,
         "warm_start": check_flag,
+        "min_cluster_size": check_min_cluster_size,
     }
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         last_medoids = self._last_medoids(settings.warm_start, space.n_given, k)
         start = choose_start(settings.init, last_medoids, space, k, space.n, run)
-        block = WholeBlock(square_block(space, run.n_jobs, run.stages))
+        candidates = space.candidates
+        block = of_all_rows(WholeBlock(square_block(space, run.n_jobs, run.stages)), candidates)
         options = SwapOptions(settings.max_iter, settings.tol, len(space.fixed))
-        search = run_swaps(block, start, space.weights, options, run)
+        search = run_swaps(block, start, space.weights, options, run, candidates)
         advice = advise_more_passes(search.n_iter, search.converged)
-        return Selection(search.medoids, search.n_iter, search.n_swaps, advice)
+        population = InMemory(space, k, 0, run)  # whose own block, which would need memory, is not used
+        contests = WholeContest(block, space.weights)
+        enlarged = enlarge_clusters(population, search.medoids, settings.min_cluster_size, options, run, contests)
+        return Selection(enlarged.medoids, search.n_iter, search.n_swaps + enlarged.n_swaps, advice)

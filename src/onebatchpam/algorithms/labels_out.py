@@ -5,39 +5,46 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam._parameters import describe
 from onebatchpam.data import is_path
 
 LabelsOut = str | os.PathLike[str] | NDArray[Any] | None
 
 
-def check_labels_out(out: LabelsOut, name: str, n: int, k: int) -> None:
-    """Raise unless n labels from 0 to k - 1 can be written to `out`."""
+def check_labels_out(out: LabelsOut, name: str, n: int | None, k: int) -> None:
+    """Raise unless n labels from 0 to k - 1 can be written to `out`; n is None until the data are read."""
     if out is None:
         return
     if is_path(out):
-        check_new_file(Path(out), name)  # type: ignore[arg-type]
+        check_new_file(out, name)  # type: ignore[arg-type]
     elif not isinstance(out, np.ndarray):
-        raise ValueError(
-            f"{name} is of type {type(out).__name__}: expected an array of integers, or the path of a new .npy file"
-        )
-    elif out.shape != (n,) or out.dtype.kind not in "iu" or np.iinfo(out.dtype).max < k - 1 or not out.flags.writeable:
+        raise ValueError(f"{describe(out, name)}: expected an array of integers, or the path of a new .npy file")
+    elif (
+        out.ndim != 1
+        or (n is not None and len(out) != n)
+        or out.dtype.kind not in "iu"
+        or np.iinfo(out.dtype).max < k - 1
+        or not out.flags.writeable
+    ):
+        size = "" if n is None else f"{n} "
         raise ValueError(
             f"{name} has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "
-            f"expected a writeable array of {n} integers that hold labels up to {k - 1}"
+            f"expected a writeable array of {size}integers that hold labels up to {k - 1}"
         )
 
 
-def check_new_file(path: Path, name: str) -> None:
+def check_new_file(out: str | os.PathLike[str], name: str) -> None:
     """Raise unless a new file can be made at this path; an existing file may hold the data or other labels."""
+    path = Path(out)
     if path.suffix != ".npy":
-        raise ValueError(f"{name}={str(path)!r}: expected the path of a new file that ends in .npy")
+        raise ValueError(f"{describe(os.fspath(out), name)}: expected the path of a new file that ends in .npy")
     if os.path.lexists(path):  # a link to nowhere is in the way, too
         raise FileExistsError(f"{name}={str(path)!r}: this file exists already; remove it or choose another name")
     if not path.parent.is_dir():
@@ -82,12 +89,13 @@ class LabelFile(LabelArray):
         self.values = np.empty(0, np.int32)
         give_name(self._partial, self._path)
         self.discard()
-        return np.load(self._path, mmap_mode="r+")
+        return np.load(self._path, mmap_mode="r+", allow_pickle=False)
 
     def discard(self) -> None:
         # The map is let go of first, because some systems refuse to remove a file that is mapped.
         self.values = np.empty(0, np.int32)
-        self._partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a file that cannot be removed must not hide the error for which it is removed
+            self._partial.unlink()
 
 
 def give_name(partial: Path, path: Path) -> None:

@@ -9,10 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._memory import resolve_memory_limit
-from onebatchpam._parameters import Rule, Settings, accept, check_flag, check_not_negative, integer, one_of
+from onebatchpam._parameters import (
+    Rule,
+    Settings,
+    accept,
+    check_flag,
+    check_min_cluster_size,
+    check_n_clusters,
+    check_not_negative,
+    integer,
+    integer_or_auto,
+    one_of,
+)
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms.base import MedoidEstimator
+from onebatchpam.algorithms.cost import CostEstimate, check_dtype, check_shape, estimate, is_shape, make_rows
+from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_CORE, KICKS_OF_STARTS
 from onebatchpam.algorithms.population import InMemory
 from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.batch import VARIANTS, Drawable, check_batch_size, draw_batch, resolve_batch_size
@@ -20,24 +33,30 @@ from onebatchpam.blocks import Block
 from onebatchpam.metrics import MetricLike
 from onebatchpam.search import (
     PROGRESS_OF_PASS,
-    Refinable,
+    Build,
+    DrawnContests,
+    Enlarged,
+    Measurable,
     Refined,
     Refinement,
     Start,
     SwapOptions,
     SwapResult,
+    WholeContest,
     check_n_init,
     check_rounds,
     choose_start,
     draw_medoids,
+    enlarge_clusters,
 )
-from onebatchpam.space import Space
+from onebatchpam.space import Space, open_space
 
 
-class Population(Drawable, Refinable, Protocol):
+class Population(Drawable, Measurable, Protocol):
     """All rows with a positive weight: in memory (`population.py`), or in the partitions of a Dask collection."""
 
     def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult: ...
+    def find_core(self, medoids: Indices) -> Indices: ...
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,10 @@ class BatchSelection(Selection):
             n_refine_rounds=self.n_refine_rounds + refined.n_rounds,
         )
 
+    def enlarged(self, enlarged: Enlarged) -> BatchSelection:
+        """Return this selection with the medoids of larger clusters, and the swaps that led to them added."""
+        return replace(self, medoids=enlarged.medoids, n_swaps=self.n_swaps + enlarged.n_swaps)
+
 
 class OneBatchPAM(MedoidEstimator):
     """k-medoids by swaps whose gains are estimated on one batch of reference points.
@@ -69,8 +92,9 @@ class OneBatchPAM(MedoidEstimator):
     Most users set four parameters: `n_clusters`; `metric`, with `metric_params`; `random_state`, to get the same result
     each time; and `n_jobs`, the number of threads. All others are fine-tuning:
 
-    - quality against time: `batch_size`, `variant`, `refine`, `n_init`;
+    - quality against time: `effort`, which is mostly enough; `batch_size`, `variant`, `refine`, `n_init`;
     - start and end of the search: `init`, `warm_start`, `max_iter`, `tol`;
+    - no small clusters: `min_cluster_size`;
     - memory and display: `memory_limit`, `verbose`.
 
     Parameters
@@ -97,6 +121,23 @@ class OneBatchPAM(MedoidEstimator):
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``. ``"gower"`` takes the ``"weights"``
         and the ``"kinds"`` of columns, as in ``{"kinds": {"grade": "ordinal"}}``.
+    random_state : int, RandomState or None, default=None
+        Seed or generator for drawing the first medoids and the batch. An int gives the same result each time.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
+    effort : {"fast", "balanced", "best"}, default="fast"
+        How much the fit spends to come closer to the optimum.
+
+        - ``"fast"``: one start, or as many as `n_init` says.
+        - ``"balanced"``: at least three starts, whose medoids are combined as `n_init` says.
+        - ``"best"``: the same; in addition, with at most 20,000 rows, the Lagrangian dual of the problem, by which
+          `certify` proves a gap, finds the 3 k candidates that are most likely to be in the best solution, and a longer
+          search combines them. This compares all pairs of rows several times.
+
+        With at most 200 rows that are all in the batch, and ``init="auto"``, there is only one start, because BUILD
+        draws nothing.
     batch_size : "auto" or int, default="auto"
         Number of batch points, m; a number above n means n. ``"auto"`` is the rule of `onebatchpam.batch_size`. With
         m = n the search is that of `FasterPAM`.
@@ -124,7 +165,14 @@ class OneBatchPAM(MedoidEstimator):
 
         The first round computes about n (11 k + 100) dissimilarities, later rounds compute fewer. If 11 n k is more
         than 2^26, or m less than 10 k, the candidates are compared with a sample of the rows instead; a round then
-        computes at most 2^26 or 11 k m dissimilarities, whichever is more, and n (k + 100) besides.
+        computes at most 2^26 or 11 k m dissimilarities, whichever is more, and n (k + 100) besides. With 175 medoids or
+        more, the sample has 200 k rows, each of which is compared with all medoids and the candidates of some 300.
+    n_init : int, default=1
+        Number of starts on the same batch, each followed by refinement. The medoids of all results form a pool: some
+        medoids of the best result are replaced by others of the pool, at random, swaps within the pool follow, and the
+        outcome is kept if its objective is not worse; this is repeated up to 60 times, and the result is refined once
+        more. The first start is the one that `init` and `warm_start` say; the others are drawn by the method of
+        `init`, at random for ``"auto"``.
     init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
         Medoids from which the search starts: the name of a method, or an array of row indices.
 
@@ -133,10 +181,9 @@ class OneBatchPAM(MedoidEstimator):
           with their default parameters, at their cost in dissimilarities.
         - ``"auto"``: PAM's BUILD for at most 200 rows that are all in the batch, otherwise ``"random"``. BUILD adds one
           medoid after the other, so that the result depends neither on `random_state` nor on the order of the rows.
-    n_init : int, default=1
-        Number of starts on the same batch, each followed by refinement. The result with the lowest objective over all
-        rows is kept and refined once more, with the medoids of the other results as candidates. The first start is the
-        one that `init` and `warm_start` say; the others are drawn by the method of `init`, at random for ``"auto"``.
+    warm_start : bool, default=False
+        Whether a further fit starts from the medoids of the last fit instead of `init`, that is from the rows that now
+        have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
     max_iter : int, default=100
         Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
         swap. With more than 100,000 rows, a search that is refined afterwards also ends with the first pass that lowers
@@ -150,16 +197,16 @@ class OneBatchPAM(MedoidEstimator):
         near enough to matter are kept, which takes at least 12 n m / (k + 1) bytes. If these do not fit either, or if a
         native metric compares at most 16 features, nothing is kept, and the block is computed again in each pass. The
         limit changes the result by rounding only.
-    n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed or generator for drawing the first medoids and the batch. An int gives the same result each time.
-    warm_start : bool, default=False
-        Whether a further fit starts from the medoids of the last fit instead of `init`, that is from the rows that now
-        have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
-    verbose : int, default=0
-        With 1 or more, long stages show a progress bar; the bar of the search also shows how the block is stored.
+    min_cluster_size : float, default=None
+        Least number of rows in a cluster; with sample weights, its least weight. None sets no limit. Rows still belong
+        to their nearest medoid, so that the limit is one on the choice of medoids: after the search, swaps replace
+        medoids until all clusters are large enough, and from then on only swaps are made that keep them so. This is a
+        heuristic. It raises the objective, by little if only a few far rows have medoids of their own, and it can miss
+        medoids that exist; a `ConvergenceWarning` then says which sizes were reached. It takes longer the closer
+        the limit comes to the mean size of a cluster, and no time if no cluster is too small.
+    verbose : int or bool, default=0
+        With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal. That of
+        the search also says how the block is stored.
 
     Attributes
     ----------
@@ -168,11 +215,21 @@ class OneBatchPAM(MedoidEstimator):
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
         The medoids themselves: a sparse matrix if X is sparse, rows of the frame with ``metric="gower"``, an array of
         the objects if X holds strings or other objects, None with ``metric="precomputed"``, otherwise an array.
+    medoids_ : ndarray, frame, sparse matrix or None
+        The medoids as you passed them: rows of the frame if X is one, and with all columns of a Parquet file.
     labels_ : ndarray of shape (n,)
         Cluster of each row, from 0 to k - 1. Equal to ``predict(X)``, or to ``predict(X.T)`` if X is an asymmetric
         precomputed matrix.
+    distances_ : ndarray of shape (n,)
+        Dissimilarity of each row to its medoid. Held in memory, also if `labels_out` is a file.
+    cluster_sizes_ : ndarray of shape (k,)
+        Number of rows in each cluster; their total weight if there are sample weights.
+    mean_distances_, max_distances_ : ndarray of shape (k,)
+        Mean, by weight, and largest dissimilarity of the rows of each cluster to its medoid.
     inertia_ : float
         Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+    n_candidates_ : int
+        Number of rows that could become medoids; see `candidates` of `fit`.
     batch_indices_ : ndarray of shape (m,)
         Row indices of the batch points.
     batch_weights_ : ndarray of shape (m,)
@@ -184,7 +241,7 @@ class OneBatchPAM(MedoidEstimator):
     n_swaps_ : int
         Number of swaps made, including those of the refinement.
     n_refine_rounds_ : int
-        Number of rounds of refinement.
+        Number of rounds of refinement, without rounds whose swaps were all taken back.
     block_storage_ : {"whole", "reduced", "recomputed"}
         How much of the block was kept in memory: all entries, those near enough to matter, or none.
     n_distances_ : int
@@ -195,6 +252,16 @@ class OneBatchPAM(MedoidEstimator):
         Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
+
+    See Also
+    --------
+    select_k : Choose the number of medoids.
+    estimate_cost : What a fit will cost, before the data are there.
+    medoids_of : The medoids of clusters that are known already, such as those of HDBSCAN.
+    medoid_silhouette : How well separated the clusters are.
+    lower_bound : How far the objective may be from the best possible one.
+    FasterPAM : The same search with all pairs of rows.
+    onebatchpam.dask.OneBatchPAM : The same method on Dask arrays and frames.
 
     References
     ----------
@@ -210,44 +277,51 @@ class OneBatchPAM(MedoidEstimator):
     ((10, 64), (1797,))
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        effort: str = "fast",
         batch_size: str | int = "auto",
         variant: str = "progressive",
         refine: str | int = "auto",
-        init: str | ArrayLike = "auto",
         n_init: int = 1,
+        init: str | ArrayLike = "auto",
+        warm_start: bool = False,
         max_iter: int = 100,
         tol: float = 1e-6,
         memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
+        min_cluster_size: float | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.effort = effort
         self.batch_size = batch_size
         self.variant = variant
         self.refine = refine
-        self.init = init
         self.n_init = n_init
+        self.init = init
+        self.warm_start = warm_start
         self.max_iter = max_iter
         self.tol = tol
         self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
+        self.min_cluster_size = min_cluster_size
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {
         **MedoidEstimator._rules,
-        "batch_size": check_batch_size,
+        "effort": one_of(*EFFORTS),
+        "batch_size": integer_or_auto(at_least=1),
         "variant": one_of(*VARIANTS),
         "refine": check_rounds,
         "init": accept,
@@ -256,12 +330,63 @@ class OneBatchPAM(MedoidEstimator):
         "tol": check_not_negative,
         "memory_limit": resolve_memory_limit,
         "warm_start": check_flag,
+        "min_cluster_size": check_min_cluster_size,
     }
 
     def _check_settings(self) -> Settings:
         settings = super()._check_settings()
         settings.n_init = check_n_init(self.n_init, self.init)
+        check_batch_size(settings.batch_size, settings.n_clusters)
         return settings
+
+    def estimate_cost(self, X: Any, *, dtype: Any = "float64") -> CostEstimate:
+        """Return what a fit will cost: batch size, memory, number of dissimilarities and about how many seconds.
+
+        The seconds come from a second or two of the same work on some rows, on this machine as busy as it is now.
+        They do not include reading files, and drawing first medoids by another `init` than ``"random"``.
+
+        Parameters
+        ----------
+        X : tuple (n_samples, n_features), or rows as in `fit`
+            The size of the data, or the data themselves, of which some rows are compared. With a metric of text or a
+            function of your own, only the rows tell how long it takes.
+        dtype : {"float64", "float32", "uint8"}, default="float64"
+            Type of the numbers, if X is a size.
+
+        Returns
+        -------
+        CostEstimate
+            With `batch_size`, `block_storage`, `memory_bytes`, `n_distances`, `seconds`, `total_seconds` and others; it
+            prints as a list.
+
+        Examples
+        --------
+        >>> from onebatchpam import OneBatchPAM
+        >>> cost = OneBatchPAM(n_clusters=100, metric="cosine").estimate_cost((1_000_000, 768), dtype="float32")
+        >>> cost.batch_size, cost.block_bytes
+        (1843, 7372000000)
+        """
+        if is_shape(X):
+            return self._estimate_cost(X, None, dtype)
+        self._check_settings()
+        check_dtype(dtype)
+        self._check_estimable(X)
+        return self._estimate_cost(None, X, dtype)
+
+    def _estimate_cost(self, shape: tuple[Any, Any] | None, sample: Any, dtype: Any) -> CostEstimate:
+        """Estimate the cost of a fit to data of this shape like the sample, or to the sample if there is no shape."""
+        settings, number_type, n = self._check_settings(), check_dtype(dtype), None
+        if shape is not None:
+            n, n_features = check_shape(*shape, is_needed=sample is None)
+            check_n_clusters(settings.n_clusters, n)
+            sample = make_rows(n, n_features, number_type, self.metric) if sample is None else sample
+        space = open_space(sample, self.metric, self.metric_params, settings.n_jobs, self)
+        n = space.n if n is None else n
+        check_n_clusters(settings.n_clusters, n)
+        return estimate(space, n, self.metric, settings)
+
+    def _check_estimable(self, X: Any) -> None:
+        """Raise if `estimate_cost` does not take data of this kind."""
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         m = resolve_batch_size(settings.batch_size, space.n, k)
@@ -272,31 +397,80 @@ class OneBatchPAM(MedoidEstimator):
 
     def _search(self, population: Population, start: Start, m: int, settings: Settings, run: Run) -> BatchSelection:
         """Draw a batch of m points, search and refine from each start, and combine the results."""
-        batch, block = draw_batch(population, m, settings.variant)
-        is_refined = settings.refine > 0 and block.m < population.n
-        least_progress = PROGRESS_OF_PASS if is_refined else 0.0
-        options = SwapOptions(settings.max_iter, settings.tol, len(population.space.fixed), least_progress)
-        refinement = Refinement(population, block, batch.weights, options, settings.refine, settings.memory_limit, run)
+        batch = BatchSearch(population, m, settings, run)
+        effort = EFFORTS[settings.effort]
+        # BUILD draws nothing, so that the effort adds no start that is drawn.
+        n_starts = settings.n_init if isinstance(start, Build) else max(settings.n_init, effort.n_starts)
+        method = settings.init if isinstance(settings.init, str) else "auto"
         selections = []
-        for number in range(settings.n_init):
+        for number in range(n_starts):
             if number > 0:
-                start = draw_medoids(settings.init, population.space, settings.n_clusters, run)
-            found = population.search(block, start, batch.weights, options)
-            selection = BatchSelection(
-                found.medoids,
-                found.n_iter,
-                found.n_swaps,
-                advise_more_passes(found.n_iter, found.converged),
-                batch_indices=population.space.given_indices(batch.indices),
-                batch_weights=batch.weights,
-                batch_inertia=found.loss,
-                block_storage=block.storage,
-            )
-            selections.append(selection.refined(refinement.refine(found.medoids)))
+                start = draw_medoids(method, population.space, settings.n_clusters, run)
+            selections.append(batch.refine(batch.search(start)))
+        pool = np.unique(np.concatenate([selection.medoids for selection in selections]))
+        best = batch.choose_best(selections)
+        if n_starts > 1:
+            best = batch.combine(best, pool, KICKS_OF_STARTS)
+        core = population.find_core(best.medoids) if effort.uses_core else pool[:0]
+        if len(core):
+            cheapest = replace(best, medoids=core[: len(best.medoids)])
+            challenger = batch.combine(cheapest, np.union1d(pool, core), KICKS_OF_CORE)
+            best = batch.choose_best([best, challenger])
+        return batch.enlarge(best)
+
+
+class BatchSearch:
+    """A batch of m points with its block, on which medoids are searched for and refined from several starts."""
+
+    def __init__(self, population: Population, m: int, settings: Settings, run: Run) -> None:
+        self._population, self._settings, self._run = population, settings, run
+        self._batch, self._block = draw_batch(population, m, settings.variant)
+        is_refined = settings.refine > 0 and self._block.m < population.n
+        least_progress = PROGRESS_OF_PASS if is_refined else 0.0
+        self._options = SwapOptions(settings.max_iter, settings.tol, len(population.space.fixed), least_progress)
+        self._refinement = Refinement(
+            population, self._block, self._batch.weights, self._options, settings.refine, settings.memory_limit, run
+        )
+
+    def search(self, start: Start) -> BatchSelection:
+        """Search for medoids from a start."""
+        found = self._population.search(self._block, start, self._batch.weights, self._options)
+        return BatchSelection(
+            found.medoids,
+            found.n_iter,
+            found.n_swaps,
+            advise_more_passes(found.n_iter, found.converged),
+            batch_indices=self._population.space.given_indices(self._batch.indices),
+            batch_weights=self._batch.weights,
+            batch_inertia=found.loss,
+            block_storage=self._block.storage,
+        )
+
+    def refine(self, selection: BatchSelection) -> BatchSelection:
+        """Refine the medoids of a search."""
+        return selection.refined(self._refinement.refine(selection.medoids))
+
+    def combine(self, best: BatchSelection, pool: Indices, n_kicks: int) -> BatchSelection:
+        """Improve a selection by the medoids of others, and refine it."""
+        improved = self._refinement.search_pool(best.medoids, pool, n_kicks)
+        if self._block.m == self._population.n and improved.n_swaps:
+            found = self._population.search(self._block, improved.medoids, self._batch.weights, self._options)
+            improved = Refined(found.medoids, 0, improved.n_swaps + found.n_swaps)
+        return self.refine(best.refined(improved))
+
+    def choose_best(self, selections: list[BatchSelection]) -> BatchSelection:
+        """Return the selection with the smallest objective over all rows; the first of equal ones."""
         if len(selections) == 1:
             return selections[0]
-        # The best result is refined once more, because the medoids of the other results are good candidates.
-        objectives = population.objectives([selection.medoids for selection in selections])
-        best = selections[int(np.argmin(objectives))]
-        candidates = np.unique(np.concatenate([selection.medoids for selection in selections]))
-        return best.refined(refinement.refine(best.medoids, candidates))
+        objectives = self._population.objectives([selection.medoids for selection in selections])
+        return selections[int(np.argmin(objectives))]
+
+    def enlarge(self, selection: BatchSelection) -> BatchSelection:
+        """Replace medoids until no cluster is smaller than the user allows."""
+        population, block, least = self._population, self._block, self._settings.min_cluster_size
+        is_whole = block.m == population.n and block.storage == "whole"
+        most_entries = min(population.n * block.m, self._settings.memory_limit // 4)
+        contests = WholeContest(block, self._batch.weights) if is_whole else DrawnContests(most_entries)
+        return selection.enlarged(
+            enlarge_clusters(population, selection.medoids, least, self._options, self._run, contests)
+        )

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from onebatchpam._draws import Batch, sample_by_weight
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, mark
+from onebatchpam.algorithms.effort import CORE_PER_MEDOID, MOST_ROWS_FOR_CORE
 from onebatchpam.batch import MemoryScan, draw_coreset
 from onebatchpam.blocks import Block
+from onebatchpam.bounds import find_core
 from onebatchpam.search import (
     Judges,
+    Measured,
     Start,
     SwapOptions,
     SwapResult,
@@ -26,6 +29,7 @@ from onebatchpam.search import (
     best_by_cluster,
     label_parts,
     run_swaps,
+    weigh_clusters,
 )
 from onebatchpam.space import Space
 
@@ -56,8 +60,8 @@ class InMemory:
         return MemoryScan(self.space, m, self._k, self._memory_limit, self._run)
 
     def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult:
-        """Search for medoids among all rows; row i of the block belongs to row i of the space."""
-        return run_swaps(block, start, weights, options, self._run)
+        """Search for medoids among all candidates; row i of the block belongs to row i of the space."""
+        return run_swaps(block, start, weights, options, self._run, self.space.candidates)
 
     def best_members(
         self, medoids: Indices, judges: dict[int, Judges], tried: Indices, labels: NDArray[Any] | None
@@ -66,9 +70,25 @@ class InMemory:
 
         `labels` are the nearest medoids of all rows; None means that they are computed here.
         """
-        parts = label_parts(self.space, medoids) if labels is None else [(np.arange(self.n), labels)]
+        candidates = self.space.candidates
+        known = [] if labels is None else [(candidates.rows(), candidates.of(labels))]
+        parts = label_parts(self.space, medoids) if labels is None else known
         return best_by_cluster(self.space, judges, parts, mark(tried, self.n), self._run.n_jobs)
+
+    def find_core(self, medoids: Indices) -> Indices:
+        """Return the candidates that the Lagrangian dual finds cheapest; none if there are too many rows for it."""
+        if self.n > MOST_ROWS_FOR_CORE:
+            return np.empty(0, np.int64)
+        size = CORE_PER_MEDOID * len(medoids)
+        with self._run.stages.stage("core"):
+            return find_core(self.space, medoids, size, self._memory_limit, self._run.silent())
 
     def objectives(self, medoid_sets: list[Indices]) -> list[float]:
         """Return the objective over all rows for each set of medoids; duplicates within a set are moved apart first."""
         return [assign(self.space, medoids)[1].inertia for medoids in medoid_sets]
+
+    def measure(self, medoids: Indices) -> Measured:
+        """Return medoids, duplicates moved apart, with the weights of their clusters and their objective."""
+        medoids, assignment = assign(self.space, medoids)
+        weights = weigh_clusters(assignment.labels, self.space.weights, len(medoids))
+        return Measured(medoids, weights, assignment.inertia)

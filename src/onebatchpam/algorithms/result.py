@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from onebatchpam._tiles import Indices
-from onebatchpam.search import Assignment
+from onebatchpam._warn import warn
+from onebatchpam.search import ROUNDING, Assignment, ClusterProfile
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,30 @@ class Clustering:
 
     medoid_indices: Indices
     cluster_centers: Any
+    medoids: Any
     labels: Any
+    distances: Any
+    cluster_sizes: NDArray[Any]
+    mean_distances: NDArray[np.float64]
+    max_distances: NDArray[np.float64]
     inertia: float
+    n_candidates: int
     n_iter: int
     n_swaps: int
     n_distances: int
     fit_seconds: dict[str, float]
 
-    def publish(self, estimator: object, own_attributes: dict[str, Any]) -> None:
-        """Set the fitted attributes of an estimator: the shared ones, and those of its own algorithm."""
+    def attributes(self, own: dict[str, Any]) -> dict[str, Any]:
+        """Return the fitted attributes by name: the shared ones, and the given ones of the algorithm itself."""
         shared = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name, value in {**own_attributes, **shared}.items():
-            setattr(estimator, f"{name}_", value)
+        return {f"{name}_": value for name, value in {**own, **shared}.items()}
+
+
+def describe_profile(profile: ClusterProfile, *, is_weighted: bool) -> dict[str, NDArray[Any]]:
+    """Return the fields of a `Clustering` that describe each cluster; sizes are integers unless rows have weights."""
+    sizes = profile.weights if is_weighted else profile.weights.astype(np.int64)
+    means = np.divide(profile.losses, profile.weights, out=np.zeros(len(sizes)), where=profile.weights > 0)
+    return {"cluster_sizes": sizes, "mean_distances": means, "max_distances": profile.largest_distances}
 
 
 def advise_more_passes(max_iter: int, converged: bool, where: str = "the swap search") -> str | None:
@@ -62,15 +74,28 @@ def advise_more_passes(max_iter: int, converged: bool, where: str = "the swap se
     )
 
 
-def warn_if_imperfect(advice: str | None, k: int, sizes: NDArray[np.int64]) -> None:
+def warn_if_imperfect(advice: str | None, k: int, sizes: NDArray[Any]) -> None:
     """Warn if the search was stopped early, and if some of the k clusters have no rows."""
     if advice is not None:
-        warnings.warn(advice, ConvergenceWarning, stacklevel=3)
+        warn(advice, ConvergenceWarning)
     n_clusters = int(np.count_nonzero(sizes))
     if n_clusters < k:
-        warnings.warn(
+        warn(
             f"found {n_clusters} distinct clusters instead of n_clusters={k}: X has fewer distinct rows, or a medoid "
             "is nearer to another medoid than to itself; reduce n_clusters or check the metric",
             ConvergenceWarning,
-            stacklevel=3,
+        )
+
+
+def warn_if_small(weights: NDArray[np.float64], min_cluster_size: float | None) -> None:
+    """Warn if clusters of these weights are smaller than the user asked for."""
+    if min_cluster_size is None:
+        return
+    n_small = int(np.count_nonzero(weights < min_cluster_size * (1 - ROUNDING)))
+    if n_small:
+        warn(
+            f"{n_small} of {len(weights)} clusters are smaller than min_cluster_size={min_cluster_size:g}, the "
+            f"smallest has the weight {weights.min():g}: the search found no medoids with larger clusters, though "
+            "there may be some; reduce min_cluster_size or n_clusters, or try another random_state",
+            ConvergenceWarning,
         )

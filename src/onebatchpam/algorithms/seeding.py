@@ -25,6 +25,8 @@ from onebatchpam.search import (
 )
 from onebatchpam.space import Space
 
+MOST_DRAWS = 2**31 - 1  # larger numbers of proposals or rows of a chain are surely a mistake
+
 
 class RandomMedoids(MedoidEstimator):
     """k rows drawn at random by their weights; without weights each set of rows is equally likely.
@@ -41,13 +43,14 @@ class RandomMedoids(MedoidEstimator):
         matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
-    n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed or generator for drawing the medoids. An int gives the same result each time.
-    verbose : int, default=0
-        With 1 or more, long stages show a progress bar.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
+    verbose : int or bool, default=0
+        With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 
     Attributes
     ----------
@@ -55,10 +58,20 @@ class RandomMedoids(MedoidEstimator):
         Row indices of the medoids.
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
         The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
+    medoids_ : ndarray, frame, sparse matrix or None
+        The medoids as you passed them: rows of the frame if X is one, and with all columns of a Parquet file.
     labels_ : ndarray of shape (n,)
         Cluster of each row, from 0 to k - 1.
+    distances_ : ndarray of shape (n,)
+        Dissimilarity of each row to its medoid. Held in memory, also if `labels_out` is a file.
+    cluster_sizes_ : ndarray of shape (k,)
+        Number of rows in each cluster; their total weight if there are sample weights.
+    mean_distances_, max_distances_ : ndarray of shape (k,)
+        Mean, by weight, and largest dissimilarity of the rows of each cluster to its medoid.
     inertia_ : float
         Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+    n_candidates_ : int
+        Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
@@ -72,6 +85,10 @@ class RandomMedoids(MedoidEstimator):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
 
+    See Also
+    --------
+    OneBatchPAM : Better medoids of data of any size; the estimator to start with.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -81,21 +98,23 @@ class RandomMedoids(MedoidEstimator):
     True
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
@@ -119,16 +138,17 @@ class KMeansPlusPlus(MedoidEstimator):
         matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
+    random_state : int, RandomState or None, default=None
+        Seed or generator for drawing the medoids. An int gives the same result each time.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
     power : float, default=1.0
         Power of the distance to which the probabilities are proportional. 1 suits the k-medoids objective; 2 is
         k-means++ as published, with squared distances; 0 draws uniformly among rows that are not duplicates of medoids.
-    n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed or generator for drawing the medoids. An int gives the same result each time.
-    verbose : int, default=0
-        With 1 or more, long stages show a progress bar.
+    verbose : int or bool, default=0
+        With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 
     Attributes
     ----------
@@ -136,10 +156,20 @@ class KMeansPlusPlus(MedoidEstimator):
         Row indices of the medoids, in the order in which they were drawn.
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
         The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
+    medoids_ : ndarray, frame, sparse matrix or None
+        The medoids as you passed them: rows of the frame if X is one, and with all columns of a Parquet file.
     labels_ : ndarray of shape (n,)
         Cluster of each row, from 0 to k - 1.
+    distances_ : ndarray of shape (n,)
+        Dissimilarity of each row to its medoid. Held in memory, also if `labels_out` is a file.
+    cluster_sizes_ : ndarray of shape (k,)
+        Number of rows in each cluster; their total weight if there are sample weights.
+    mean_distances_, max_distances_ : ndarray of shape (k,)
+        Mean, by weight, and largest dissimilarity of the rows of each cluster to its medoid.
     inertia_ : float
         Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+    n_candidates_ : int
+        Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
@@ -152,6 +182,10 @@ class KMeansPlusPlus(MedoidEstimator):
         Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
+
+    See Also
+    --------
+    OneBatchPAM : Better medoids of data of any size; the estimator to start with.
 
     References
     ----------
@@ -167,23 +201,25 @@ class KMeansPlusPlus(MedoidEstimator):
     True
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
-        power: float = 1.0,
-        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        power: float = 1.0,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
-        self.power = power
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.power = power
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {**MedoidEstimator._rules, "power": check_not_negative}
@@ -196,13 +232,13 @@ class LSKMeansPlusPlus(MedoidEstimator):
     """k-means++ followed by a local search: further rows are drawn in the same way, and swapped in if that helps.
 
     Each row that is drawn is a proposal to replace one of the medoids. All k swaps of a proposal are evaluated at once,
-    because the nearest and the second nearest medoid of every row are known: a proposal costs n dissimilarities and
-    O(n + k) steps, a swap O(k) more for each row that loses one of these two medoids. Choose it to improve on
+    because the nearest and the second nearest medoid of every row are known: a proposal costs n dissimilarities. A swap
+    costs k more for each row that loses one of its two nearest medoids, about 2 n in all. Choose it to improve on
     `KMeansPlusPlus` at little cost; the paper of OneBatchPAM finds its objective 14 to 24 % above the best with 5 or 10
     proposals.
 
-    It computes n (k + n_swaps) dissimilarities to draw the medoids and n k to assign the rows. It holds k n of them,
-    for a moment in two copies, which take 8 k n bytes.
+    It computes n (k + n_swaps) dissimilarities to draw the medoids, those of the swaps, and n k to assign the rows. It
+    holds the two nearest medoids of every row, which take 16 n bytes.
 
     Parameters
     ----------
@@ -213,18 +249,19 @@ class LSKMeansPlusPlus(MedoidEstimator):
         matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
-    n_swaps : int, default=5
-        Number of proposals, Z in the paper. Only swaps that lower the objective are made.
+    random_state : int, RandomState or None, default=None
+        Seed or generator for drawing the medoids. An int gives the same result each time.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
     power : float, default=1.0
         Power of the distance to which the probabilities are proportional. 1 suits the k-medoids objective; 2 is
         k-means++ as published, with squared distances; 0 draws uniformly among rows that are not duplicates of medoids.
-    n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed or generator for drawing the medoids. An int gives the same result each time.
-    verbose : int, default=0
-        With 1 or more, long stages show a progress bar.
+    n_swaps : int, default=5
+        Number of proposals, Z in the paper. Only swaps that lower the objective are made.
+    verbose : int or bool, default=0
+        With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 
     Attributes
     ----------
@@ -233,10 +270,20 @@ class LSKMeansPlusPlus(MedoidEstimator):
         the medoid that it replaced.
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
         The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
+    medoids_ : ndarray, frame, sparse matrix or None
+        The medoids as you passed them: rows of the frame if X is one, and with all columns of a Parquet file.
     labels_ : ndarray of shape (n,)
         Cluster of each row, from 0 to k - 1.
+    distances_ : ndarray of shape (n,)
+        Dissimilarity of each row to its medoid. Held in memory, also if `labels_out` is a file.
+    cluster_sizes_ : ndarray of shape (k,)
+        Number of rows in each cluster; their total weight if there are sample weights.
+    mean_distances_, max_distances_ : ndarray of shape (k,)
+        Mean, by weight, and largest dissimilarity of the rows of each cluster to its medoid.
     inertia_ : float
         Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+    n_candidates_ : int
+        Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
         Number of proposals; fewer than `n_swaps` if the objective became 0.
     n_swaps_ : int
@@ -250,6 +297,10 @@ class LSKMeansPlusPlus(MedoidEstimator):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
 
+    See Also
+    --------
+    OneBatchPAM : Better medoids of data of any size; the estimator to start with.
+
     References
     ----------
     Lattanzi, Sohler: A better k-means++ algorithm via local search, ICML 2019.
@@ -260,9 +311,11 @@ class LSKMeansPlusPlus(MedoidEstimator):
     >>> from onebatchpam import LSKMeansPlusPlus
     >>> X = load_digits().data
     >>> model = LSKMeansPlusPlus(n_clusters=10, metric="manhattan", random_state=0).fit(X)
-    >>> model.n_distances_ == len(X) * (10 + 5) + len(X) * 10
-    True
+    >>> model.n_iter_, model.labels_.shape
+    (5, (1797,))
     """
+
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
 
     def __init__(
         self,
@@ -270,24 +323,24 @@ class LSKMeansPlusPlus(MedoidEstimator):
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
-        n_swaps: int = N_PROPOSALS,
-        power: float = 1.0,
-        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        power: float = 1.0,
+        n_swaps: int = N_PROPOSALS,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
-        self.n_swaps = n_swaps
-        self.power = power
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.power = power
+        self.n_swaps = n_swaps
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {
         **MedoidEstimator._rules,
-        "n_swaps": integer(at_least=0),
+        "n_swaps": integer(at_least=0, at_most=MOST_DRAWS),
         "power": check_not_negative,
     }
 
@@ -316,18 +369,19 @@ class KMC2(MedoidEstimator):
         matrix whose entry (i, j) is the dissimilarity of row i, as a medoid, to row j.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
-    chain_length : int, default=20
-        Number of rows in the chain of each medoid.
+    random_state : int, RandomState or None, default=None
+        Seed or generator for drawing the medoids. An int gives the same result each time.
+    n_jobs : int, default=None
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
     power : float, default=1.0
         Power of the distance to which the probabilities are proportional. 1 suits the k-medoids objective; 2 is
         k-means++ as published, with squared distances; 0 draws uniformly among rows that are not duplicates of medoids.
-    n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed or generator for drawing the medoids. An int gives the same result each time.
-    verbose : int, default=0
-        With 1 or more, long stages show a progress bar.
+    chain_length : int, default=20
+        Number of rows in the chain of each medoid.
+    verbose : int or bool, default=0
+        With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 
     Attributes
     ----------
@@ -335,10 +389,20 @@ class KMC2(MedoidEstimator):
         Row indices of the medoids, in the order in which they were drawn.
     cluster_centers_ : ndarray of shape (k, n_features) or (k,), frame, sparse matrix or None
         The medoids themselves, of the same type as in `OneBatchPAM`; None with ``metric="precomputed"``.
+    medoids_ : ndarray, frame, sparse matrix or None
+        The medoids as you passed them: rows of the frame if X is one, and with all columns of a Parquet file.
     labels_ : ndarray of shape (n,)
         Cluster of each row, from 0 to k - 1.
+    distances_ : ndarray of shape (n,)
+        Dissimilarity of each row to its medoid. Held in memory, also if `labels_out` is a file.
+    cluster_sizes_ : ndarray of shape (k,)
+        Number of rows in each cluster; their total weight if there are sample weights.
+    mean_distances_, max_distances_ : ndarray of shape (k,)
+        Mean, by weight, and largest dissimilarity of the rows of each cluster to its medoid.
     inertia_ : float
         Objective: the sum over all n rows of the dissimilarity to the nearest medoid, times the weight of the row.
+    n_candidates_ : int
+        Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
         Always 0.
     n_swaps_ : int
@@ -351,6 +415,10 @@ class KMC2(MedoidEstimator):
         Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
+
+    See Also
+    --------
+    OneBatchPAM : Better medoids of data of any size; the estimator to start with.
 
     References
     ----------
@@ -366,30 +434,32 @@ class KMC2(MedoidEstimator):
     True
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
-        chain_length: int = CHAIN_LENGTH,
-        power: float = 1.0,
-        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        power: float = 1.0,
+        chain_length: int = CHAIN_LENGTH,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.metric_params = metric_params
-        self.chain_length = chain_length
-        self.power = power
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.power = power
+        self.chain_length = chain_length
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {
         **MedoidEstimator._rules,
-        "chain_length": integer(at_least=1),
+        "chain_length": integer(at_least=1, at_most=MOST_DRAWS),
         "power": check_not_negative,
     }
 

@@ -7,6 +7,6 @@ memory. `weights` corrects the distortions of sampling.
 In: a `Space`. Out: a `Batch` (row indices and weights), and the `Block` of all rows x batch points.
 """
 
-from onebatchpam.batch.rounds import VARIANTS, Drawable, draw_batch
+from onebatchpam.batch.rounds import VARIANTS, Drawable, draw_batch, round_sizes
 from onebatchpam.batch.sampling import MemoryScan, draw_coreset
 from onebatchpam.batch.size import batch_size, check_batch_size, required_batch_size, resolve_batch_size

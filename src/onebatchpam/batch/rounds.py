@@ -93,8 +93,12 @@ def round_sizes(variant: str, m: int, n: int) -> list[int]:
 
 
 def debias(population: Drawable, block: Block, points: Indices, largest: float) -> None:
-    """Put every batch point far from itself in the block, except fixed medoids, which compete with no candidate."""
+    """Put every batch point that is a candidate far from itself in the block.
+
+    Fixed medoids stay where they are, because they compete with no candidate.
+    """
     weights = population.weights_of(points)
     own_distances = debiased_distances(weights, population.total_weight, population.n, largest)
-    moved = np.flatnonzero(~np.isin(points, population.space.fixed))
+    space = population.space
+    moved = np.flatnonzero(space.candidates.marked()[points] & ~np.isin(points, space.fixed))
     block.replace(points[moved], moved, own_distances[moved].astype(np.float32))

@@ -9,7 +9,7 @@ from onebatchpam import _tiles
 from onebatchpam._draws import Batch, coreset_odds, sample_by_odds, scale_to_mean
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, tile_bounds
-from onebatchpam.blocks import Block, BlockScan, WholeBlock, fill_scanned, open_block
+from onebatchpam.blocks import Block, BlockScan, WholeBlock, fill_scanned, fits_whole, of_all_rows, open_block
 from onebatchpam.space import Space
 
 
@@ -30,13 +30,18 @@ def draw_coreset(space: Space, m: int, run: Run) -> Batch:
 
 
 class MemoryScan:
-    """Compares all rows of a space with the batch points, as these are added; keeps the block if it fits in memory."""
+    """Compares all rows of a space with the batch points, as these are added.
+
+    The rows of candidates are kept if they fit in memory; the other rows only tell which batch point is the nearest.
+    """
 
     def __init__(self, space: Space, m: int, k: int, memory_limit: int, run: Run) -> None:
         self._space, self._k, self._memory_limit, self._run = space, k, memory_limit, run
-        self._points = np.empty(0, np.int64)
-        self._entries = np.empty((space.n, m), np.float32) if 4 * space.n * m <= memory_limit else None
-        self._scan = BlockScan(space.n, run.n_jobs)
+        self._m, self._points, n_kept = m, np.empty(0, np.int64), space.candidates.n
+        self._entries = np.empty((n_kept, m), np.float32) if fits_whole(n_kept, m, memory_limit) else None
+        # A batch of all rows stands for no other rows, so that only candidates need to be compared with it.
+        self._compared = space.candidates.indices if m == space.n else None
+        self._scan = BlockScan(space.n if self._compared is None else n_kept, run.n_jobs)
 
     @property
     def largest(self) -> float:
@@ -48,7 +53,9 @@ class MemoryScan:
         first, last = len(self._points), len(self._points) + len(points)
         self._points = np.concatenate([self._points, points])
         out = None if self._entries is None else self._entries[:, first:last]
-        fill_scanned(self._space.distances_to(points), out, self._scan, self._run.stages, first)
+        distances = self._space.distances_to(points, self._compared)
+        kept = self._space.candidates.indices if self._compared is None else None
+        fill_scanned(distances, out, self._scan, self._run.stages, first, kept, self._m)
 
     def draw_far(self, size: int) -> Indices:
         """Draw rows with odds of weight times distance to the batch, so that small groups far away get their share."""
@@ -64,7 +71,9 @@ class MemoryScan:
         return totals
 
     def block(self) -> Block:
-        """Return the block of all rows x batch points; if it was not kept, the search computes its entries again."""
+        """Return the block of all candidates x batch points; if it was not kept, the search computes it again."""
+        compare, candidates = self._space.distances_to, self._space.candidates
         if self._entries is not None:
-            return WholeBlock(self._entries)
-        return open_block(self._space.distances_to, self._points, None, self._k, self._memory_limit)
+            return of_all_rows(WholeBlock(self._entries), candidates)
+        block = open_block(compare, self._points, candidates.indices, self._k, self._memory_limit)
+        return of_all_rows(block, candidates)

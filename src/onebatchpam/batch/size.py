@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from onebatchpam._parameters import check_integer, check_not_negative
 
@@ -42,23 +41,15 @@ def batch_size(n: int, k: int) -> int:
     return n if n < ALL_ROWS_BELOW * m else m
 
 
-def check_batch_size(size: Any, name: str) -> int | None:
-    """Check the `batch_size` parameter of an estimator, and return it; None stands for "auto"."""
-    if isinstance(size, str) and size == "auto":
-        return None
-    if isinstance(size, str):
-        raise ValueError(f"{name}={size!r}: expected 'auto' or an integer of at least 1")
-    return check_integer(size, name, at_least=1)
+def check_batch_size(size: int | None, k: int) -> None:
+    """Raise unless a batch of this size has a point for each of k medoids; None stands for "auto"."""
+    if size is not None and size < k:
+        raise ValueError(f"batch_size={size} is smaller than n_clusters={k}: expected 'auto' or at least {k}")
 
 
 def resolve_batch_size(size: int | None, n: int, k: int) -> int:
-    """Return the number of batch points for n rows and k medoids."""
-    if size is None:
-        return batch_size(n, k)
-    m = min(n, size)
-    if m < k:
-        raise ValueError(f"batch_size={m} is smaller than n_clusters={k}: expected 'auto' or at least {k}")
-    return m
+    """Return the number of batch points for n rows and k medoids; None stands for "auto"."""
+    return batch_size(n, k) if size is None else min(n, size)
 
 
 def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, delta: float = 0.05) -> int:
@@ -98,9 +89,14 @@ def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, de
     7719
     """
     n, n_swaps = check_integer(n, "n", at_least=1), check_integer(n_swaps, "n_swaps", at_least=1)
-    diameter, gap = check_not_negative(diameter, "diameter"), check_not_negative(gap, "gap")
-    if gap == 0:
-        raise ValueError("gap=0: expected a positive number, because no batch size suffices for gap 0")
+    if check_not_negative(gap, "gap") == 0:
+        raise ValueError(f"gap={gap!r}: expected a positive number, because no batch size suffices for gap 0")
     if not 0 < check_not_negative(delta, "delta") <= 1:
         raise ValueError(f"delta={delta!r}: expected a probability greater than 0 and at most 1")
-    return math.ceil(4 * (diameter / gap) ** 2 * math.log(2 * n_swaps * n / delta))
+    ratio = check_not_negative(diameter, "diameter") / float(gap)
+    try:
+        return math.ceil(4 * ratio**2 * (math.log(2 * n_swaps * n) - math.log(delta)))
+    except OverflowError:
+        raise ValueError(
+            f"diameter={diameter!r} and gap={gap!r}: expected a larger gap, because no float holds this batch size"
+        ) from None

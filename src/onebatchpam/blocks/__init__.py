@@ -4,12 +4,18 @@
            ├─ ReducedBlock      only entries near enough to matter        limited.py
            └─ RecomputedBlock   nothing kept, computed in each pass       limited.py
 
-`scan` fills a block; while a tile is in the cache, it checks the entries and notes the nearest column of each row.
-The storage of a block changes the time that a search takes, but its result by no more than the rounding of float32.
+    GrowingBlock                more and more columns of fewer rows       growing.py
 
-In: dissimilarities from a `Space`. Out: tiles for `_core.SwapSearch`.
+`reduced` keeps only the small entries of rows. `scan` fills a block; while a tile is in the cache, it checks the
+entries and notes the nearest column of each row. The storage of a block changes the time that a search takes, but its
+result by no more than the rounding of float32.
+
+In: dissimilarities from a `Space`. Out: tiles for `_core.SwapSearch`; of a `GrowingBlock`, entries for the arms of
+BanditPAM.
 """
 
-from onebatchpam.blocks.block import Block, WholeBlock
-from onebatchpam.blocks.limited import open_block
+from onebatchpam.blocks.block import Block, Entries, WholeBlock, of_all_rows
+from onebatchpam.blocks.growing import GrowingBlock
+from onebatchpam.blocks.limited import affordable_rank, choose_storage, fits_whole, open_block
+from onebatchpam.blocks.reduced import ReducedRows
 from onebatchpam.blocks.scan import BlockScan, check_block, compute_checked, fill_checked, fill_scanned, square_block

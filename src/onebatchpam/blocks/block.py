@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
+from onebatchpam.space import Candidates
 
 # Tiles of a whole block that are swept at a time. The entries are in memory already, so that a sweep of this many tiles
 # still takes only a fraction of a second.
@@ -22,10 +23,10 @@ class Block(ABC):
     """Dissimilarities of n candidates to m points."""
 
     storage: str
+    n_bytes: int = 0  # the size of the entries that are kept in memory
 
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
-        self.n_bytes = 0  # the size of the entries that are kept in memory
 
     @abstractmethod
     def rows(self, candidates: Indices) -> Entries:
@@ -91,6 +92,36 @@ class WholeBlock(Block):
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
         for rows in tile_bounds(self.n, TILES_PER_SWEEP * _tiles.TILE_ENTRIES // self.m):
             yield rows, self.entries[rows]
+
+
+def of_all_rows(block: Block, candidates: Candidates) -> Block:
+    """Return a block that holds a row for each candidate as one of all rows of the space."""
+    return block if candidates.indices is None else _BlockOfCandidates(block, candidates)
+
+
+class _BlockOfCandidates(Block):
+    """A block of all rows of a space that holds only those of the candidates; a search takes a subset of these."""
+
+    def __init__(self, block: Block, candidates: Candidates) -> None:
+        super().__init__(candidates.n_rows, block.m)
+        self.storage, self._block, self._candidates = block.storage, block, candidates
+
+    @property
+    def n_bytes(self) -> int:  # type: ignore[override]
+        return self._block.n_bytes
+
+    def rows(self, candidates: Indices) -> Entries:
+        return self._block.rows(self._candidates.places(candidates))
+
+    def subset(self, candidates: Indices) -> Block:
+        is_all = len(candidates) == self._candidates.n
+        return self._block if is_all else self._block.subset(self._candidates.places(candidates))
+
+    def replace(self, rows: Indices, columns: Indices, values: Entries) -> None:
+        self._block.replace(self._candidates.places(rows), columns, values)
+
+    def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
+        raise TypeError("this block holds only the rows of candidates: search a subset of them")
 
 
 class _PartOfWholeBlock(Block):

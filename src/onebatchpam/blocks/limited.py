@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from onebatchpam import _core
 from onebatchpam._tiles import Indices, TileBuffer
 from onebatchpam.blocks.block import Block, Entries, WholeBlock
+from onebatchpam.blocks.reduced import ReducedRows, column_dtype
 from onebatchpam.blocks.scan import compute_checked, fill_checked
 from onebatchpam.space import TiledDistances
 
@@ -115,7 +115,7 @@ class ReducedBlock(RecomputedBlock):
 
     def __init__(self, *source: Any) -> None:
         super().__init__(*source)
-        self._kept: dict[int, _ReducedTile] = {}
+        self._kept: dict[int, ReducedRows] = {}
         self._thresholds = _Thresholds()
 
     def tiles(self, search: _core.SwapSearch | None = None, n_jobs: int = 1) -> Iterator[tuple[slice, Entries]]:
@@ -150,7 +150,7 @@ class ReducedBlock(RecomputedBlock):
                 self._compute_columns(slice(rows.start + done, rows.stop), outgrown, tile[done:])
                 thresholds[outgrown] = np.inf
 
-    def _usable(self, rows: slice, search: _core.SwapSearch) -> _ReducedTile | None:
+    def _usable(self, rows: slice, search: _core.SwapSearch) -> ReducedRows | None:
         """Return the kept entries of a tile, if there are any; drop them if too many columns are outgrown."""
         kept = self._kept.get(rows.start)
         if kept is not None and np.mean(search.second_distances > kept.thresholds) > MOST_OUTGROWN:
@@ -158,9 +158,7 @@ class ReducedBlock(RecomputedBlock):
             return None
         return kept
 
-    def _expand(
-        self, rows: slice, kept: _ReducedTile, search: _core.SwapSearch, n_jobs: int
-    ) -> tuple[Entries, Entries]:
+    def _expand(self, rows: slice, kept: ReducedRows, search: _core.SwapSearch, n_jobs: int) -> tuple[Entries, Entries]:
         """Return a tile from its kept entries, and the thresholds below which the entries of its columns are exact."""
         tile = kept.expand(self._buffer.for_rows(rows), n_jobs)
         outgrown = np.flatnonzero(search.second_distances > kept.thresholds)
@@ -173,7 +171,7 @@ class ReducedBlock(RecomputedBlock):
         """Keep the entries of a tile that this search may need, if they fit in the memory that is left."""
         rank = max(LEAST_RANK, affordable_rank(self.n, self.m, search.medoid_distances.shape[1], self._memory_limit))
         thresholds = self._thresholds.of(search, rank)
-        kept = _ReducedTile.of(tile, thresholds, self._memory_limit - self.n_bytes, n_jobs)
+        kept = ReducedRows.of(tile, thresholds, self._memory_limit - self.n_bytes, n_jobs)
         if kept is not None:
             self._kept[rows.start] = kept
             self.n_bytes += kept.n_bytes
@@ -205,43 +203,6 @@ class _Thresholds:
         return self._thresholds
 
 
-@dataclass(frozen=True)
-class _ReducedTile:
-    """The entries of a tile that are below the thresholds of their columns, row after row (CSR format)."""
-
-    thresholds: Entries
-    starts: NDArray[np.int64]
-    columns: NDArray[Any]
-    values: Entries
-
-    @classmethod
-    def of(cls, tile: Entries, thresholds: Entries, bytes_left: int, n_jobs: int) -> _ReducedTile | None:
-        """Reduce a tile; return None if the reduced tile takes more bytes than are left."""
-        starts = np.zeros(len(tile) + 1, np.int64)
-        _core.count_below(tile, thresholds, starts[1:], n_jobs)
-        np.cumsum(starts, out=starts)
-        dtype = column_dtype(tile.shape[1])
-        if thresholds.nbytes + starts.nbytes + starts[-1] * (4 + dtype.itemsize) > bytes_left:
-            return None
-        columns, values = np.empty(starts[-1], dtype), np.empty(starts[-1], np.float32)
-        _core.reduce_rows(tile, thresholds, starts, columns, values, n_jobs)
-        return cls(thresholds, starts, columns, values)
-
-    @property
-    def n_bytes(self) -> int:
-        return self.thresholds.nbytes + self.starts.nbytes + self.columns.nbytes + self.values.nbytes
-
-    def expand(self, out: Entries, n_jobs: int) -> Entries:
-        """Write the tile to `out`, infinite where an entry was not kept."""
-        _core.expand_rows(self.starts, self.columns, self.values, out, n_jobs)
-        return out
-
-
-def column_dtype(m: int) -> np.dtype[Any]:
-    """Return the smallest type that holds the index of each of m columns."""
-    return np.dtype(np.uint16 if m <= 2**16 else np.uint32)
-
-
 def affordable_rank(n: int, m: int, k: int, memory_limit: int) -> int:
     """Return the largest rank r such that the entries nearer than the r-th nearest of k medoids fit in memory.
 
@@ -254,14 +215,28 @@ def affordable_rank(n: int, m: int, k: int, memory_limit: int) -> int:
 def open_block(
     compare: Compare, points: Indices, candidates: Indices | None, k: int, memory_limit: int
 ) -> RecomputedBlock:
-    """Return a block for a search for k medoids that is too large to be kept whole: reduced if that fits in memory.
+    """Return a block for a search for k medoids that is too large to be kept whole: reduced if that fits in memory."""
+    block = RecomputedBlock(compare, points, candidates, k, memory_limit)
+    if choose_storage(block.n, block.m, k, memory_limit, is_cheap=block.is_cheap, may_be_whole=False) == "recomputed":
+        return block
+    return ReducedBlock(compare, points, candidates, k, memory_limit)
+
+
+def choose_storage(n: int, m: int, k: int, memory_limit: int, *, is_cheap: bool, may_be_whole: bool = True) -> str:
+    """Return how a block of n candidates x m points is stored for a search for k medoids, as in `Block.storage`.
 
     No entries are kept if k is 1, because all entries matter then, or if computing them is as fast as reading them.
     """
-    block = RecomputedBlock(compare, points, candidates, k, memory_limit)
-    if k == 1 or block.is_cheap or affordable_rank(block.n, block.m, k, memory_limit) < LEAST_RANK:
-        return block
-    return ReducedBlock(compare, points, candidates, k, memory_limit)
+    if may_be_whole and fits_whole(n, m, memory_limit):
+        return WholeBlock.storage
+    if k == 1 or is_cheap or affordable_rank(n, m, k, memory_limit) < LEAST_RANK:
+        return RecomputedBlock.storage
+    return ReducedBlock.storage
+
+
+def fits_whole(n: int, m: int, memory_limit: int) -> bool:
+    """Tell whether a block of n candidates x m points can be kept whole."""
+    return 4 * n * m <= memory_limit
 
 
 class _Replaced:

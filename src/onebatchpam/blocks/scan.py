@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from onebatchpam import _core, _tiles
 from onebatchpam._memory import available_bytes
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import TileBuffer, tile_bounds
+from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.metrics import PairError, raise_for_bad_entry
 from onebatchpam.space import SMALLEST_SCALE, Distances, Space, TiledDistances
 
@@ -86,13 +86,26 @@ def fill_scanned(
     scan: BlockScan,
     stages: Stages | None = None,
     first_column: int = 0,
+    kept: Indices | None = None,
+    n_columns: int | None = None,
 ) -> None:
-    """Compute and scan columns of a block, from `first_column` on; keep them in `out`, or not at all if it is None."""
+    """Compute and scan columns of a block, from `first_column` on; keep them in `out`, or not at all if it is None.
+
+    `kept` are the rows that are kept, in ascending order; None means all rows. `n_columns` is the number of all columns
+    of the block; None means that these are the last.
+    """
+    n_rows, last_column = distances.n_rows, first_column + distances.n_columns
+    total = n_rows * (last_column if n_columns is None else n_columns)
+    part = slice(n_rows * first_column, n_rows * last_column)
     buffer = TileBuffer(distances.n_columns)
-    with (Stages() if stages is None else stages).stage("distances", total=distances.n_rows) as bar:
+    with (Stages() if stages is None else stages).stage("distances", total, " distances", part) as bar:
         for rows in distances.tiles():
-            scan.fill(distances, rows, buffer.for_rows(rows) if out is None else out[rows], first_column)
-            bar.update(rows.stop - rows.start)
+            tile = buffer.for_rows(rows) if out is None or kept is not None else out[rows]
+            scan.fill(distances, rows, tile, first_column)
+            if out is not None and kept is not None:
+                first, last = np.searchsorted(kept, [rows.start, rows.stop])
+                out[first:last] = tile[kept[first:last] - rows.start]
+            bar.update(tile.size)
 
 
 def compute_checked(distances: TiledDistances, stages: Stages | None = None) -> NDArray[np.float32]:
@@ -106,25 +119,30 @@ def compute_checked(distances: TiledDistances, stages: Stages | None = None) -> 
 
 
 def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float32]:
-    """Return the dissimilarities of all pairs of rows; a precomputed matrix is used in place if that is possible."""
-    whole = space.whole_block()
+    """Return the dissimilarities of all candidates to all rows.
+
+    If all rows are candidates, a precomputed matrix is used in place, if that is possible.
+    """
+    candidates = space.candidates
+    whole = space.whole_block() if candidates.indices is None else None
     if whole is not None:
         check_block(whole, n_jobs, stages)
         space.tally.n_distances += whole.size
         return whole
-    require_memory(space.n)
-    block, scan = np.empty((space.n, space.n), np.float32), BlockScan(space.n, n_jobs)
-    fill_scanned(space.distances_to(np.arange(space.n)), block, scan, stages)
+    require_memory(candidates.n, space.n)
+    block, scan = np.empty((candidates.n, space.n), np.float32), BlockScan(candidates.n, n_jobs)
+    fill_scanned(space.distances_to(np.arange(space.n), candidates.indices), block, scan, stages)
     if scan.largest < SMALLEST_SCALE:
         space.check_scale()
     return block
 
 
-def require_memory(n: int) -> None:
-    """Raise if an n x n block does not fit in memory, before the whole system runs out of memory."""
-    needed, available = 4 * n * n, available_bytes()
+def require_memory(n_candidates: int, n: int) -> None:
+    """Raise if the block of candidates x all rows does not fit in memory, before the whole system runs out of it."""
+    needed, available = 4 * n_candidates * n, available_bytes()
     if needed > available:
+        pairs = f"all pairs of {n:,} rows" if n_candidates == n else f"{n_candidates:,} candidates to {n:,} rows"
         raise MemoryError(
-            f"the dissimilarities of all pairs of {n:,} rows need {needed / 1e9:.1f} GB, and {available / 1e9:.1f} GB "
+            f"the dissimilarities of {pairs} need {needed / 1e9:.1f} GB, and {available / 1e9:.1f} GB "
             "of memory are available: use OneBatchPAM, which compares all rows only with a batch, or pass fewer rows"
         )

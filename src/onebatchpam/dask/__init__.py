@@ -1,11 +1,12 @@
 """OneBatchPAM on Dask arrays and frames: the rows stay in their partitions. The extra `dask` installs Dask.
 
-    estimator ─▶ population, known ─▶ scheduler ─▶ Dask ─▶ tasks on a partition
-    └────────── in the process of the driver ─────────┘    └── in the workers ──┘
+    estimator ─▶ population, known ─▶ scheduler ─▶ runner ─▶ Dask ─▶ tasks on a partition
+    └─────────────── in the process of the driver ──────────────┘    └── in the workers ──┘
 
 The driver gathers a batch and a sample of the rows (`known`) and searches for medoids among them. The workers compare
 all rows with the batch and with the medoids, and send back the few rows that are the best candidates for a medoid.
-`tasks` and `partition` know nothing of Dask; `scheduler` knows nothing of medoids.
+`tasks` and `partition` know nothing of Dask. `scheduler` and `runner`, which waits for the cluster and explains its
+errors, know nothing of medoids.
 """
 
 from onebatchpam._optional import require

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -10,22 +11,50 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam import algorithms
-from onebatchpam._parameters import Settings, check_fixed_medoids, check_medoids, check_n_clusters
+from onebatchpam._parameters import (
+    Settings,
+    check_candidates,
+    check_fixed_medoids,
+    check_medoids,
+    check_n_clusters,
+    check_sizes_fit,
+    describe,
+)
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
+from onebatchpam._show import paragraph
 from onebatchpam._tiles import Indices
-from onebatchpam.algorithms import Clustering, LabelsOut, read_features, warn_if_imperfect
+from onebatchpam.algorithms import (
+    Clustering,
+    LabelsOut,
+    RowAssessment,
+    describe_profile,
+    read_features,
+    warn_if_imperfect,
+    warn_if_small,
+)
 from onebatchpam.batch import resolve_batch_size
 from onebatchpam.dask.known import KnownRows
 from onebatchpam.dask.partition import GivenRows, join
 from onebatchpam.dask.population import Partitioned, PartitionedData, rows_to_gather
-from onebatchpam.dask.scheduler import Partitions, example_of, known_sizes, lazy_array, parts_of
-from onebatchpam.dask.tasks import assess, label_rows, transform_rows
+from onebatchpam.dask.scheduler import Partitions, Parts, example_of, lazy_array, parts_of
+from onebatchpam.dask.tasks import (
+    assess,
+    assess_each_row,
+    distances_of_rows,
+    label_rows,
+    transform_rows,
+    type_of_assessment,
+)
 from onebatchpam.metrics import Metric, tags_of
 from onebatchpam.search import choose_start
+from onebatchpam.space import check_number_of_candidates, warn_of_data
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
+
+# If fewer than one in this many rows of the sample are candidates, more candidates are gathered.
+LEAST_CANDIDATES = 2
 
 
 class OneBatchPAM(algorithms.OneBatchPAM):
@@ -51,6 +80,8 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     ----------
     labels_ : dask array of shape (n,)
         Cluster of each row, from 0 to k - 1; computed on demand.
+    distances_ : dask array of shape (n,)
+        Dissimilarity of each row to its medoid; computed on demand.
     n_iter_ : int
         Number of passes over all partitions in the batch search.
     medoid_indices_, cluster_centers_, inertia_, batch_indices_, ...
@@ -67,36 +98,54 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     ((10, 64), (1797,))
     """
 
-    def _fit(self, X: Any, sample_weight: Any, fixed_medoids: ArrayLike | None, labels_out: LabelsOut) -> Self:
+    __module__ = "onebatchpam.dask"  # the public place, by which saved models find the class
+
+    def _fit(
+        self, X: Any, sample_weight: Any, fixed_medoids: ArrayLike | None, candidates: Any, labels_out: LabelsOut
+    ) -> Self:
         if not dask.is_dask_collection(X):
-            return super()._fit(X, sample_weight, fixed_medoids, labels_out)
+            return super()._fit(X, sample_weight, fixed_medoids, candidates, labels_out)
         check_lazy(labels_out, "labels_out", "labels_")
         if tags_of(self.metric).is_pairwise:
             raise ValueError(f"metric={self.metric!r} does not work with Dask: expected a metric that compares rows")
         settings = self._check_settings()
+        check_fixed_medoids(fixed_medoids, settings.n_clusters, None)
+        if candidates is not None and not dask.is_dask_collection(candidates):
+            check_candidates(candidates, None)
         run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
-        partitions = Partitions(X, sample_weight)
+        partitions = Partitions(X, sample_weight, candidates)
         try:
             data = PartitionedData(partitions, self.metric, self.metric_params, run)
             head = data.metric.read(data.head, "X")
             features = read_features(head)
             k = check_n_clusters(settings.n_clusters, data.n, n_absent=data.n - data.n_present)
+            check_sizes_fit(settings.min_cluster_size, k, data.total_weight)
             m = resolve_batch_size(settings.batch_size, data.n_present, k)
             n_gathered = rows_to_gather(m, head.row_size)
             if data.n <= n_gathered:
                 whole = data.gather_all()
-                super()._fit(whole.rows, None if sample_weight is None else whole.weights, fixed_medoids, None)
-                self.labels_ = label_lazily(partitions.parts, partitions.sizes, self._metric, self.cluster_centers_)
+                weights = None if sample_weight is None else whole.weights
+                marked = None if candidates is None else whole.are_candidates
+                super()._fit(whole.rows, weights, fixed_medoids, marked, None)
+                told = (partitions.measured, self._metric, self.cluster_centers_)
+                measured = measure_lazily(*told, vars(self)["distances_"].dtype)
+                self.labels_, self.distances_ = label_lazily(*told), measured
             else:
                 fixed = check_fixed_medoids(fixed_medoids, k, data.n)
+                warn_of_data(data.metric)
+                if candidates is None:
+                    data.prefer_complete_rows(k)
                 self._fit_partitions(self._gather_sample(data, n_gathered, fixed, settings), m, settings, features)
         finally:
-            partitions.stop()
+            partitions.runner.close()
         return self
 
     def _gather_sample(self, data: PartitionedData, size: int, fixed: Indices, settings: Settings) -> Partitioned:
-        """Gather on the driver a sample of the rows, the fixed medoids, and the medoids of the start."""
+        """Gather on the driver a sample with enough candidates, the fixed medoids, and the medoids of the start."""
         sample, weights = data.draw(size)
+        n_wanted = min(data.n_candidates, size // LEAST_CANDIDATES)
+        if np.count_nonzero(sample.are_candidates) < n_wanted:
+            sample, weights = with_others(sample, weights, data.draw(n_wanted, only_candidates=True)[0])
         last_medoids = self._last_medoids(settings.warm_start, data.n, settings.n_clusters)
         wanted = [fixed]
         if not isinstance(settings.init, str):
@@ -111,11 +160,13 @@ class OneBatchPAM(algorithms.OneBatchPAM):
                     f"row {absent[0]} is in init, fixed_medoids or medoid_indices_ of the last fit (warm_start=True), "
                     "but its weight is zero: expected rows with a positive weight"
                 )
-            # These rows may become medoids, but they do not stand for other rows, so their weight is zero.
-            sample, weights = join([sample, taken]), np.concatenate([weights, np.zeros(len(taken))])
+            sample, weights = with_others(sample, weights, taken)
         known = KnownRows(sample, weights, data.metric, data.run.n_jobs, data.n)
-        known.fix(known.space.find(fixed, len(fixed), "fixed_medoids"))
-        return Partitioned(data, known)
+        places = known.space.find(fixed, len(fixed), "fixed_medoids")
+        n_candidates = data.n_candidates + int(np.sum(~sample.are_candidates[places]))
+        check_number_of_candidates(n_candidates, settings.n_clusters, len(fixed))
+        known.fix(places)
+        return Partitioned(data, known, n_candidates)
 
     def _fit_partitions(self, population: Partitioned, m: int, settings: Settings, features: dict[str, Any]) -> None:
         data, k = population.data, settings.n_clusters
@@ -124,14 +175,20 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         selection = self._search(population, start, m, settings, data.run)
         medoids = population.spread_medoids(selection.medoids)
         (assessment,) = population.assess([medoids])
-        warn_if_imperfect(selection.advice, k, assessment.sizes)
+        warn_if_imperfect(selection.advice, k, assessment.profile.weights)
+        warn_if_small(assessment.profile.weights, settings.min_cluster_size)
         given = population.known.given_rows(medoids)
         centers = data.metric.read(given.rows, "X").given(np.arange(k))
+        told = (data.partitions.measured, data.metric, centers)
         clustering = Clustering(
             medoid_indices=given.indices,
             cluster_centers=centers,
-            labels=label_lazily(data.partitions.parts, data.partitions.sizes, data.metric, centers),
+            medoids=centers,
+            labels=label_lazily(*told),
+            distances=measure_lazily(*told, population.space.distances_from(medoids, medoids[:1]).dtype),
+            **describe_profile(assessment.profile, is_weighted=data.partitions.is_weighted),
             inertia=assessment.inertia,
+            n_candidates=population.n_candidates,
             n_iter=selection.n_iter,
             n_swaps=selection.n_swaps,
             n_distances=data.n_distances + population.space.tally.n_distances,
@@ -158,7 +215,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             return super().predict(X, out=out)
         check_lazy(out, "out", "the labels")
         self._check_new(X)
-        return label_lazily(parts_of(X), known_sizes(X), self._metric, self.cluster_centers_)
+        return label_lazily(parts_of(X), self._metric, self.cluster_centers_)
 
     def transform(self, X: Any) -> Any:
         """Return the dissimilarities of rows to the medoids.
@@ -177,10 +234,52 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super().transform(X)
         self._check_new(X)
-        example = example_of(X) if hasattr(self, "n_features_in_") else self.cluster_centers_
-        dtype = self._distances_to_medoids(example).dtype
         width, told = (len(self.medoid_indices_),), (self._metric, self.cluster_centers_)
-        return lazy_array("transform", transform_rows, parts_of(X), known_sizes(X), width, dtype, *told)
+        return lazy_array("transform", transform_rows, parts_of(X), width, self._type_of_distances(X), *told)
+
+    def assess_rows(self, X: Any) -> RowAssessment:
+        """Return how well each row fits: its nearest and its second nearest medoid, and its medoid silhouette.
+
+        Parameters
+        ----------
+        X : dask array or frame of shape (n, n_features)
+            The rows, as in `predict`. If X is not a Dask collection, the result is computed at once, in memory.
+
+        Returns
+        -------
+        RowAssessment
+            Its attributes are Dask arrays, computed on demand. ``compute()`` returns the same assessment in memory,
+            in one pass over the data.
+        """
+        if not dask.is_dask_collection(X):
+            return super().assess_rows(X)
+        self._check_new(X)
+        dtype = type_of_assessment(self._type_of_distances(X), len(self.medoid_indices_))
+        table = lazy_array("assess", assess_each_row, parts_of(X), (), dtype, self._metric, self.cluster_centers_)
+        return LazyAssessment(**{name: table[name] for name in dtype.names or ()})
+
+    def score_samples(self, X: Any) -> Any:
+        """Return minus the dissimilarity of each row to its nearest medoid: the lower, the less the row fits.
+
+        Parameters
+        ----------
+        X : dask array or frame of shape (n, n_features)
+            The rows, as in `predict`. If X is not a Dask collection, the result is computed at once, in memory.
+
+        Returns
+        -------
+        dask array of shape (n,)
+            Never positive; computed on demand.
+        """
+        if not dask.is_dask_collection(X):
+            return super().score_samples(X)
+        self._check_new(X)
+        return -measure_lazily(parts_of(X), self._metric, self.cluster_centers_, self._type_of_distances(X))
+
+    def _type_of_distances(self, X: Any) -> np.dtype[Any]:
+        """Return the type of the dissimilarities of a Dask collection to the medoids."""
+        example = example_of(X) if hasattr(self, "n_features_in_") else self.cluster_centers_
+        return self._distances_to_medoids(example).dtype
 
     def score(self, X: Any, y: object = None, sample_weight: Any = None) -> float:
         """Return minus the weighted sum of the dissimilarities of rows to their nearest medoid.
@@ -202,9 +301,20 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super().score(X, y, sample_weight)
         self._check_new(X)
-        medoids = GivenRows(np.empty(0, np.int64), self.cluster_centers_, np.empty(0))  # not rows of X
+        medoids = GivenRows(np.empty(0, np.int64), self.cluster_centers_, np.empty(0), np.empty(0, bool))  # not of X
         found = Partitions(X, sample_weight).run("assign", assess, self._metric, [medoids])
         return -sum(each.inertia for (each,) in found)
+
+    def _check_at_hand(self, X: Any, method: str) -> None:
+        if dask.is_dask_collection(X):
+            raise ValueError(f"{method} does not work with Dask: expected X in memory, or the path of a file")
+
+    def _check_estimable(self, X: Any) -> None:
+        if dask.is_dask_collection(X):
+            raise ValueError(
+                "estimate_cost does not know the speed of a cluster: expected rows in memory, or their number and that "
+                "of the features, as (1_000_000, 768)"
+            )
 
     def _check_new(self, X: Any) -> None:
         """Raise unless the estimator is fitted and X has the same features as the data of the fit."""
@@ -213,12 +323,46 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             validate_data(self, example_of(X), reset=False, skip_check_array=True)
 
 
-def label_lazily(parts: list[Any], sizes: NDArray[np.int64] | None, metric: Metric, medoids: Any) -> Any:
+def label_lazily(parts: Parts, metric: Metric, medoids: Any) -> Any:
     """Return the label of each row, the position of its nearest medoid, as a Dask array that is computed on demand."""
-    return lazy_array("predict", label_rows, parts, sizes, (), np.int32, metric, medoids)
+    return lazy_array("predict", label_rows, parts, (), np.int32, metric, medoids)
+
+
+def measure_lazily(parts: Parts, metric: Metric, medoids: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the dissimilarity of each row to its nearest medoid as a Dask array that is computed on demand."""
+    return lazy_array("distances", distances_of_rows, parts, (), dtype, metric, medoids)
+
+
+class LazyAssessment(RowAssessment):
+    """How well each row fits its cluster, as Dask arrays that are computed on demand."""
+
+    def compute(self) -> RowAssessment:
+        """Return the assessment in memory; one pass over the data computes all attributes."""
+        return RowAssessment(*dask.compute(*(getattr(self, field.name) for field in fields(self))))
+
+    def to_frame(self) -> Any:
+        """Compute the assessment, and return it as a pandas DataFrame with a line for each row."""
+        return self.compute().to_frame()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of Dask arrays: compute() fetches all of them in one pass"
+
+    def _repr_html_(self) -> str:
+        return paragraph(repr(self))
+
+
+def with_others(
+    sample: GivenRows, weights: NDArray[np.float64], others: GivenRows
+) -> tuple[GivenRows, NDArray[np.float64]]:
+    """Add rows to a sample and its weights; they may become medoids, but stand for no rows, so their weight is zero."""
+    new = others.take(np.flatnonzero(~np.isin(others.indices, sample.indices)))
+    return join([sample, new]), np.concatenate([weights, np.zeros(len(new))])
 
 
 def check_lazy(out: LabelsOut, name: str, labels: str) -> None:
     """Raise if the user wants labels of a Dask collection to be written, because they are computed on demand."""
     if out is not None:
-        raise ValueError(f"{name} does not work with Dask, whose labels are lazy: store {labels} with dask.array.store")
+        raise ValueError(
+            f"{describe(out, name)}: expected None for a Dask collection, whose labels are lazy; store {labels} with "
+            "dask.array.store"
+        )

@@ -11,7 +11,7 @@ from onebatchpam._tiles import Indices
 from onebatchpam.dask.partition import GivenRows, join
 from onebatchpam.data import Rows
 from onebatchpam.metrics import Metric
-from onebatchpam.space import Space, Tally
+from onebatchpam.space import Candidates, Space, Tally
 
 
 class JoinedRows(Rows):
@@ -51,7 +51,8 @@ class KnownRows:
 
     def fix(self, fixed: Indices) -> None:
         """Set the fixed medoids, given as positions in `space`."""
-        self._fixed = self.space.fixed = fixed
+        self._fixed = fixed
+        self.space = self._open_space()
 
     def add(self, rows: GivenRows) -> Indices:
         """Add rows, except those that are at hand already; return the positions of all of them in `space`."""
@@ -87,5 +88,9 @@ class KnownRows:
         space = Space(
             rows, self.metric, self._n_jobs, weights, n_given=self._n, indices=self._all_indices(), tally=self._tally
         )
+        are_candidates = self._sample.are_candidates
+        if self._others is not None:
+            are_candidates = np.concatenate([are_candidates, self._others.are_candidates])
         space.fixed = self._fixed
+        space.candidates = Candidates(space.n, np.union1d(np.flatnonzero(are_candidates), self._fixed))
         return space

@@ -22,7 +22,7 @@ from onebatchpam.blocks import Block, WholeBlock, compute_checked
 from onebatchpam.dask import tasks
 from onebatchpam.dask.known import KnownRows
 from onebatchpam.dask.partition import GivenRows, join, stack
-from onebatchpam.dask.scheduler import Partitions, compute, merged
+from onebatchpam.dask.scheduler import Partitions
 from onebatchpam.dask.tasks import Assessment, BatchPoints, JudgeRows, RankedRows, ScanSummary
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric
 from onebatchpam.search import (
@@ -30,6 +30,7 @@ from onebatchpam.search import (
     CANDIDATES_BY_CLUSTER,
     MANY_CANDIDATES,
     Judges,
+    Measured,
     Start,
     SwapOptions,
     SwapResult,
@@ -37,7 +38,7 @@ from onebatchpam.search import (
     move_empty,
     run_swaps,
 )
-from onebatchpam.space import Space
+from onebatchpam.space import Space, are_enough
 
 # The sample on the driver has as many rows as have this many dissimilarities to the batch (256 MB). A data set that is
 # not larger than the sample is fitted on the driver.
@@ -58,11 +59,30 @@ class PartitionedData:
         descriptions = self.on_all("description", "check", tasks.describe, metric, metric_params)
         self.n_present = sum(part.n_present for part in descriptions)
         self.total_weight = sum(part.weight for part in descriptions)
+        self.n_candidates = sum(part.n_candidates for part in descriptions)
+        self.candidate_weight = sum(part.candidate_weight for part in descriptions)
         if self.n_present == 0:
             raise ValueError(f"X has {self.n} rows, none of which has a weight: expected at least one positive weight")
         self.head = descriptions[0].head  # the first row, in the form in which the user gave it
+        for part in descriptions:
+            if issparse(part.head) != issparse(self.head):
+                kinds = [f"partition {each.number} is {type(each.head).__name__}" for each in (part, descriptions[0])]
+                raise ValueError(f"{', but '.join(kinds)}: expected sparse matrices in all partitions, or in none")
         resolved = resolve_metric(metric, metric_params, sparse=issparse(self.head))
         self.metric: Metric = resolved.fit_parts([part.summary for part in descriptions])
+
+    def prefer_complete_rows(self, k: int) -> None:
+        """Make complete rows the only candidates for k medoids, if rows lack values and enough are complete."""
+        if not self.metric.lacks_values:
+            return
+        all_rows = self.partitions.candidates
+        self.partitions.candidates = self.partitions.keep("complete", tasks.are_complete, self.metric)
+        counts = self.on_all("description", "count", tasks.count_candidates)
+        n_candidates, weight = (sum(each) for each in zip(*counts, strict=True))
+        if are_enough(n_candidates, self.n_present, k):
+            self.n_candidates, self.candidate_weight = n_candidates, weight
+        else:
+            self.partitions.candidates = all_rows
 
     def on_all(self, stage: str, name: str, task: Any, *shared: Any, each: list[Any] | None = None) -> list[Any]:
         """Run a task on all partitions, timed as a stage; return the results of partitions that are not empty."""
@@ -80,7 +100,9 @@ class PartitionedData:
         taken = join(self.partitions.run_on(indices, "take", tasks.take_some, indices))
         return taken.take(np.argsort(taken.indices)[np.argsort(np.argsort(indices))])
 
-    def draw(self, size: int, scan: PartitionedScan | None = None) -> tuple[GivenRows, NDArray[np.float64]]:
+    def draw(
+        self, size: int, scan: PartitionedScan | None = None, *, only_candidates: bool = False
+    ) -> tuple[GivenRows, NDArray[np.float64]]:
         """Draw rows without replacement, and return them with the weights by which they stand for all rows.
 
         The odds of a row are its weight, times its distance to the batch if a scan is given. Fewer rows than `size` are
@@ -88,6 +110,8 @@ class PartitionedData:
         """
         if scan is None:
             total, n_possible, exclude, scans = self.total_weight, self.n_present, np.empty(0, np.int64), None
+            if only_candidates:
+                total, n_possible = self.candidate_weight, self.n_candidates
         else:
             total, n_possible, exclude, scans = scan.rate, scan.n_apart, scan.points.indices, scan.scans
         each = [None] * len(self.partitions.parts) if scans is None else scans
@@ -97,7 +121,7 @@ class PartitionedData:
             # The time by which this share of the clocks has rung, if all of them have the same rate.
             until = -np.log1p(-share) * n_possible / total
         while True:
-            drawn = self.on_all("draws", "draw", tasks.draw, exclude, seed, until, each=each)
+            drawn = self.on_all("draws", "draw", tasks.draw, exclude, seed, until, only_candidates, each=each)
             rows = join([part.rows for part in drawn])
             clocks, rates = (np.concatenate([getattr(part, name) for part in drawn]) for name in ("clocks", "rates"))
             if len(rows) > size or until == np.inf:
@@ -129,9 +153,8 @@ class PartitionedData:
         return join([rows for rows, _ in drawn]), scale_to_mean(estimates, self.total_weight / self.n_present)
 
     def best(self, name: str, task: Any, *shared: Any, count: int) -> RankedRows | None:
-        """Return the best candidates of all partitions, which workers merge a few partitions at a time."""
-        parts = self.partitions.tasks(name, task, *shared)
-        return compute([merged(name, parts, tasks.merge_best, count)])[0]
+        """Return the best candidates of all partitions."""
+        return self.partitions.run_merged(name, task, *shared, merge=tasks.merge_best, count=count)
 
     def assess(self, medoid_sets: list[GivenRows]) -> list[Assessment]:
         """Return the assessment of each set of medoids over all rows."""
@@ -143,9 +166,9 @@ class PartitionedData:
 class PartitionedScan:
     """All rows compared with the batch points so far; the nearest batch point of a row is kept in its partition."""
 
-    def __init__(self, population: Partitioned) -> None:
-        self._population, self._data = population, population.data
-        self.points = GivenRows(np.empty(0, np.int64), None, np.empty(0))
+    def __init__(self, population: Partitioned, m: int) -> None:
+        self._population, self._data, self._m = population, population.data, m
+        self.points = GivenRows(np.empty(0, np.int64), None, np.empty(0), np.empty(0, bool))
         self.scans: list[Delayed] | None = None
         self._summaries: list[ScanSummary] = []
 
@@ -170,10 +193,11 @@ class PartitionedScan:
         self.points = join([self.points, new]) if n_before else new
         each = [None] * len(data.partitions.parts) if self.scans is None else self.scans
         data.n_distances += data.n * len(points)
-        with data.run.stages.stage("distances", total=data.n) as bar:
+        part = slice(data.n * n_before, data.n * len(self.points))
+        with data.run.stages.stage("distances", data.n * self._m, " distances", part) as bar:
             self.scans = data.partitions.keep("scan", tasks.scan, data.metric, new, n_before, each=each)
             self._summaries = data.partitions.run("summary", tasks.summarise_scan, self.points.indices, each=self.scans)
-            bar.update(data.n)
+            bar.update(data.n * len(points))
 
     def draw_far(self, size: int) -> Indices:
         """Draw rows with odds of weight times distance to the batch; none if all rows are duplicates of the batch."""
@@ -211,6 +235,9 @@ class PartitionedBlock(WholeBlock):
         tasks.debias(entries, candidates, self.points[self._debiased], self._debiased, self._own_distances)
         return entries
 
+    def subset(self, candidates: Indices) -> Block:
+        return super().subset(candidates) if (candidates < self.n).all() else WholeBlock(self.rows(candidates))
+
     def replace(self, rows: Indices, columns: Indices, values: NDArray[np.float32]) -> None:
         self._debiased, self._own_distances = columns, values
         in_sample = rows < self.n
@@ -228,6 +255,7 @@ class Partitioned:
 
     data: PartitionedData
     known: KnownRows
+    n_candidates: int  # number of rows that may become medoids, fixed ones included
 
     def __post_init__(self) -> None:
         self.n, self.total_weight = self.data.n_present, self.data.total_weight
@@ -255,7 +283,7 @@ class Partitioned:
 
     def scan(self, m: int) -> PartitionedScan:
         """Return a scan, which compares all rows with the m batch points as they are drawn."""
-        return PartitionedScan(self)
+        return PartitionedScan(self, m)
 
     def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult:
         """Search for medoids in the sample first, then in passes over all partitions.
@@ -265,7 +293,7 @@ class Partitioned:
         """
         assert isinstance(block, PartitionedBlock)  # because the scan of this population made it
         run = self.data.run
-        search = run_swaps(block, start, weights, options, run)
+        search = run_swaps(block, start, weights, options, run, self.space.candidates)
         batch, medoids, loss = block.batch(weights), search.medoids, search.loss
         least_progress = options.least_progress if self.n > MANY_CANDIDATES else 0.0
         n_iter, n_swaps, converged = 0, search.n_swaps, False
@@ -318,12 +346,22 @@ class Partitioned:
     def _send(self, judges: Judges) -> JudgeRows:
         """Return judges in the form that is sent to the partitions."""
         points = self.known.given_rows(judges.points.indices)
-        weighted = GivenRows(points.indices, points.rows, judges.points.weights)
+        weighted = GivenRows(points.indices, points.rows, judges.points.weights, points.are_candidates)
         return JudgeRows(weighted, judges.second_distances)
+
+    def find_core(self, medoids: Indices) -> Indices:
+        """Return no candidates: the Lagrangian dual would compare all rows of all partitions with each other."""
+        return np.empty(0, np.int64)
 
     def objectives(self, medoid_sets: list[Indices]) -> list[float]:
         """Return the objective over all rows for each set of medoids."""
         return [assessment.inertia for assessment in self.assess(medoid_sets)]
+
+    def measure(self, medoids: Indices) -> Measured:
+        """Return medoids, duplicates moved apart, with the weights of their clusters and their objective."""
+        medoids = self.spread_medoids(medoids)
+        (assessment,) = self.assess([medoids])
+        return Measured(medoids, assessment.profile.weights, assessment.inertia)
 
     def assess(self, medoid_sets: list[Indices]) -> list[Assessment]:
         """Return the assessment of each set of medoids over all rows; earlier assessments are reused."""
@@ -334,14 +372,14 @@ class Partitioned:
         return [self._assessments[medoids.tobytes()] for medoids in medoid_sets]
 
     def spread_medoids(self, medoids: Indices) -> Indices:
-        """Return the medoids with each one whose cluster is empty replaced by the row farthest from all medoids."""
+        """Return the medoids, with each one whose cluster is empty replaced by the candidate farthest from all."""
 
         def find_farthest(medoids: Indices, moved: slice) -> int | None:
             (assessment,) = self.assess([medoids])
             return int(self.known.add(assessment.farthest)[0]) if assessment.distance > 0 else None
 
         (assessment,) = self.assess([medoids])
-        return move_empty(medoids, find_empty(assessment.sizes, len(self.space.fixed)), find_farthest)
+        return move_empty(medoids, find_empty(assessment.profile.weights, len(self.space.fixed)), find_farthest)
 
 
 def by_score(ranked: RankedRows) -> RankedRows:

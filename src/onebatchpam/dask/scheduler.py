@@ -6,11 +6,10 @@ sent again to others if a worker is lost.
 
 from __future__ import annotations
 
-import sys
 import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,21 +19,36 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from onebatchpam.dask.partition import on_partition
+from onebatchpam._parameters import check_candidates, check_weights, spread_weights
+from onebatchpam._tiles import mark
+from onebatchpam.dask.partition import Layout, layout_of, on_lazy_partition, on_partition
+from onebatchpam.dask.runner import Runner, TaskError, in_one_line
 
 MERGED_AT_ONCE = 16  # number of results that one task merges
 
 
-class Partitions:
-    """The partitions of a Dask collection of rows, with their sizes and the weights of their rows."""
+@dataclass(frozen=True)
+class Parts:
+    """The partitions of a Dask collection of rows, and what is known of them before they are computed."""
 
-    def __init__(self, X: Any, sample_weight: Any = None) -> None:
-        self.parts = parts_of(X)
-        sizes = known_sizes(X)
-        self.sizes = measured_sizes(self.parts) if sizes is None else sizes
+    tasks: list[Delayed]
+    layout: Layout  # the form that the collection declares for its rows
+    sizes: NDArray[np.int64] | None  # number of rows of each partition
+
+
+class Partitions:
+    """The partitions of a Dask collection of rows: their sizes, the weights of their rows, and the candidates."""
+
+    def __init__(self, X: Any, sample_weight: Any = None, candidates: Any = None) -> None:
+        weights = sample_weight if dask.is_dask_collection(sample_weight) else check_weights(sample_weight)
+        self.is_weighted = weights is not None
+        declared, self.runner = parts_of(X), Runner()
+        self.parts, self._layout = declared.tasks, tell(declared.layout)
+        self.sizes = self._measured_sizes() if declared.sizes is None else declared.sizes
+        self.measured = replace(declared, sizes=self.sizes)
         self.firsts = np.cumsum(self.sizes) - self.sizes
-        self.weights = weights_of(sample_weight, self.sizes, self.firsts)
-        self._kept: list[Delayed] = []
+        self.weights = weights_of(weights, self.sizes, self.firsts)
+        self.candidates = candidates_of(candidates, self.sizes, self.firsts)
 
     @property
     def n(self) -> int:
@@ -43,66 +57,78 @@ class Partitions:
     def tasks(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Delayed]:
         """Return a Dask task for every partition; it gets the item of `each` for this partition, then `told`."""
         shared = [tell(argument) for argument in told]
+        firsts, sizes = self.firsts.tolist(), self.sizes.tolist()
         return [
             named(
                 name,
                 number,
                 partial(on_partition, task),
                 part,
-                weights,
+                self.weights[number],
+                self.candidates[number],
                 number,
-                int(self.firsts[number]),
-                int(self.sizes[number]),
+                firsts[number],
+                sizes[number],
+                self._layout,
                 *([] if each is None else [each[number]]),
                 *shared,
             )
-            for number, (part, weights) in enumerate(zip(self.parts, self.weights, strict=True))
+            for number, part in enumerate(self.parts)
         ]
 
     def run(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Any]:
         """Run a task on every partition; return the results of partitions that are not empty, in their order."""
-        return [found for found in compute(self.tasks(name, task, *told, each=each)) if found is not None]
+        tasks = self.tasks(name, task, *told, each=each)
+        with named_partitions():
+            return [found for found in self.runner.compute(tasks) if found is not None]
 
-    def keep(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any]) -> list[Delayed]:
+    def keep(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Delayed]:
         """Start a task on every partition; the results stay on the workers as long as something refers to them."""
-        with plain_errors():
-            self._kept = list(dask.persist(*self.tasks(name, task, *told, each=each)))
-        return self._kept
-
-    def stop(self) -> None:
-        """Cancel the tasks of the last `keep`, which an error or a debugger might still refer to and so keep alive."""
-        distributed = sys.modules.get("distributed")
-        if distributed is not None:
-            futures = [each for each in distributed.futures_of(self._kept) if not each.cancelled()]
-            if futures:
-                futures[0].client.cancel(futures)
+        with named_partitions():
+            return self.runner.start(self.tasks(name, task, *told, each=each))
 
     def run_on(self, numbers: NDArray[np.int64], name: str, task: Callable[..., Any], *told: Any) -> list[Any]:
         """Run a task on the partitions that hold the rows with these indices, and return the results."""
         tasks = self.tasks(name, task, *told)
         holders = np.unique(np.searchsorted(self.firsts + self.sizes, numbers, side="right"))
-        return compute([tasks[holder] for holder in holders])
+        with named_partitions([f"partition {holder}" for holder in holders]):
+            return self.runner.compute([tasks[holder] for holder in holders])
+
+    def run_merged(self, name: str, task: Callable[..., Any], *told: Any, merge: Callable[..., Any], count: int) -> Any:
+        """Run a task on every partition; return merge(results, count), merged by the workers a few at a time."""
+        with named_partitions(["a partition"]):
+            return self.runner.compute([merged(name, self.tasks(name, task, *told), merge, count)])[0]
+
+    def _measured_sizes(self) -> NDArray[np.int64]:
+        """Return the number of rows of each partition, for which all partitions are computed."""
+        tasks = [named("size", number, n_rows, part) for number, part in enumerate(self.parts)]
+        with named_partitions():
+            return np.array(self.runner.compute(tasks), dtype=np.int64)
 
 
-def parts_of(X: Any) -> list[Delayed]:
+@contextmanager
+def named_partitions(names: Sequence[str] | None = None) -> Iterator[None]:
+    """Replace a TaskError by an error that names the partition; by default, there is a task for each partition."""
+    try:
+        yield
+    except TaskError as failed:
+        name, error = f"partition {failed.place}" if names is None else names[failed.place], failed.__cause__
+        raise RuntimeError(f"{name} could not be computed: {in_one_line(error)}; nothing was fitted") from error
+
+
+def parts_of(X: Any) -> Parts:
     """Return the partitions of a Dask array or frame; an array of one dimension must hold strings or other objects."""
     if isinstance(X, dask.array.Array):
+        layout = Layout(None, X.shape[1:], (X.dtype,))
+        sizes = None if np.isnan(X.chunks[0]).any() else np.array(X.chunks[0], dtype=np.int64)
         if X.ndim == 1 and X.dtype.kind in "OUT":
-            return list(X.to_delayed())
+            return Parts(list(X.to_delayed()), layout, sizes)
         if X.ndim != 2:
             raise ValueError(f"X is a Dask array of {X.ndim} dimensions: expected rows of features, 2 dimensions")
-        return list(X.rechunk({1: -1}).to_delayed().ravel())
+        return Parts(list(X.rechunk({1: -1}).to_delayed().ravel()), layout, sizes)
     if hasattr(X, "_meta_nonempty"):
-        return list(X.to_delayed())
+        return Parts(list(X.to_delayed()), layout_of(X._meta), None)
     raise ValueError(f"X is a {type(X).__name__}: expected a dask.array or a dask.dataframe")
-
-
-def known_sizes(X: Any) -> NDArray[np.int64] | None:
-    """Return the number of rows of each partition, or None if the collection does not know it."""
-    chunks = getattr(X, "chunks", None)
-    if chunks is None or np.isnan(chunks[0]).any():
-        return None
-    return np.array(chunks[0], dtype=np.int64)
 
 
 def example_of(X: Any) -> Any:
@@ -113,32 +139,24 @@ def example_of(X: Any) -> Any:
 
 
 def lazy_array(
-    name: str,
-    function: Callable[..., Any],
-    parts: list[Delayed],
-    sizes: NDArray[np.int64] | None,
-    width: tuple[int, ...],
-    dtype: Any,
-    *told: Any,
+    name: str, task: Callable[..., Any], parts: Parts, width: tuple[int, ...], dtype: Any, *told: Any
 ) -> Any:
-    """Return a Dask array that concatenates the results of a function on each partition, computed on demand."""
-    shared = [tell(argument) for argument in told]
+    """Return a Dask array that concatenates the results of a task on each partition, computed on demand."""
+    function = partial(on_lazy_partition, task, np.empty((0, *width), dtype))
+    shared = [tell(argument) for argument in (parts.layout, *told)]
+    sizes: list[Any] = [None] * len(parts.tasks) if parts.sizes is None else parts.sizes.tolist()
+    firsts = sizes if parts.sizes is None else (np.cumsum(sizes) - sizes).tolist()
     return dask.array.concatenate(
         [
             dask.array.from_delayed(
-                named(name, number, function, part, *shared),
-                (np.nan if sizes is None else int(sizes[number]), *width),
+                named(name, number, function, part, None, None, number, first, size, *shared),
+                (np.nan if size is None else size, *width),
                 dtype,
             )
-            for number, part in enumerate(parts)
+            for number, (part, first, size) in enumerate(zip(parts.tasks, firsts, sizes, strict=True))
         ],
         allow_unknown_chunksizes=True,
     )
-
-
-def measured_sizes(parts: list[Delayed]) -> NDArray[np.int64]:
-    """Return the number of rows of each partition, for which all partitions are computed."""
-    return np.array(compute([named("size", number, n_rows, part) for number, part in enumerate(parts)]), dtype=np.int64)
 
 
 def n_rows(part: Any) -> int:
@@ -146,7 +164,7 @@ def n_rows(part: Any) -> int:
 
 
 def weights_of(sample_weight: Any, sizes: NDArray[np.int64], firsts: NDArray[np.int64]) -> list[Any]:
-    """Return the weights of each partition: a part of a Dask collection, a slice of an array, or None."""
+    """Return the weights of each partition: a part of a Dask collection, a slice of checked weights, or None."""
     if sample_weight is None:
         return [None] * len(sizes)
     if dask.is_dask_collection(sample_weight):
@@ -154,13 +172,23 @@ def weights_of(sample_weight: Any, sizes: NDArray[np.int64], firsts: NDArray[np.
         if len(parts) != len(sizes):
             raise ValueError(f"sample_weight has {len(parts)} partitions: expected {len(sizes)}, like X")
         return parts
-    n = int(sizes.sum())
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, weights)
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}: expected {(n,)}, one weight for each row")
+    weights = spread_weights(sample_weight, int(sizes.sum()))
     return [weights[first : first + size] for first, size in zip(firsts, sizes, strict=True)]
+
+
+def candidates_of(candidates: Any, sizes: NDArray[np.int64], firsts: NDArray[np.int64]) -> list[Any]:
+    """Return whether each row of a partition is a candidate: a part of a Dask collection or an array; None for all."""
+    if dask.is_dask_collection(candidates):
+        parts = list(np.ravel(candidates.to_delayed()))
+        if len(parts) != len(sizes):
+            raise ValueError(f"candidates has {len(parts)} partitions: expected {len(sizes)}, like X")
+        return parts
+    n = int(sizes.sum())
+    indices = check_candidates("all" if candidates is None else candidates, n)
+    if indices is None:
+        return [None] * len(sizes)
+    marks = mark(indices, n)
+    return [marks[first : first + size] for first, size in zip(firsts, sizes, strict=True)]
 
 
 def tell(argument: Any) -> Delayed:
@@ -184,29 +212,3 @@ def merged(name: str, tasks: list[Delayed], merge: Callable[..., Any], *argument
         groups = [tasks[start : start + MERGED_AT_ONCE] for start in range(0, len(tasks), MERGED_AT_ONCE)]
         tasks = [named(f"merge-{name}", number, merge, group, *arguments) for number, group in enumerate(groups)]
     return tasks[0]
-
-
-def compute(tasks: list[Delayed]) -> list[Any]:
-    """Run Dask tasks and return their results."""
-    with plain_errors():
-        return list(dask.compute(*tasks))
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Replace errors of the cluster by an error that explains why the fit stopped; errors of tasks pass through."""
-    try:
-        yield
-    except cluster_failures() as error:
-        raise RuntimeError(
-            f"the fit was stopped because the Dask cluster failed: {type(error).__name__}: {error}. Nothing was "
-            "fitted; check the scheduler and the memory of the workers, and fit again"
-        ) from error
-
-
-def cluster_failures() -> tuple[type[BaseException], ...]:
-    """Return the exceptions that Dask raises if workers, the scheduler or futures are lost."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return (CancelledError,)
-    return (CancelledError, distributed.KilledWorker, distributed.comm.CommClosedError)

@@ -15,13 +15,14 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from onebatchpam import _core
+from onebatchpam import _core, algorithms
 from onebatchpam._draws import Batch, coreset_odds, ring_clocks
+from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices, TileBuffer
 from onebatchpam.blocks import BlockScan, compute_checked, fill_checked
-from onebatchpam.dask.partition import GivenRows, Partition, join, name_medoid
+from onebatchpam.dask.partition import GivenRows, Partition, join
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric
-from onebatchpam.search import find_nearest, mean_losses, rank_members, smallest_of_each
+from onebatchpam.search import ClusterProfile, find_nearest, mean_losses, rank_members, smallest_of_each
 from onebatchpam.space import Distances, name_in
 
 
@@ -31,6 +32,9 @@ class Description:
 
     n_present: int  # number of rows with a positive weight
     weight: float  # total weight of the rows
+    number: int  # position of the partition among all partitions
+    n_candidates: int  # number of candidates with a positive weight
+    candidate_weight: float  # total weight of the candidates
     head: Any  # the first row, in the form in which the user gave it
     summary: Any  # summary of the rows, from which the metric is fitted
 
@@ -38,9 +42,21 @@ class Description:
 def describe(partition: Partition, metric: MetricLike, params: Any) -> Description:
     """Check the rows of a partition and describe them."""
     resolved = resolve_metric(metric, params, sparse=scipy.sparse.issparse(partition.given))
-    summary = resolved.summarise(resolved.check(partition.given, "X"), partition.weights)
+    summary = partition.summarise(resolved)
     head = _safe_indexing(partition.given, np.arange(1))
-    return Description(int(np.count_nonzero(partition.weights)), float(partition.weights.sum()), head, summary)
+    n_present, weight = int(np.count_nonzero(partition.weights)), float(partition.weights.sum())
+    return Description(n_present, weight, partition.number, *count_candidates(partition), head, summary)
+
+
+def are_complete(partition: Partition, metric: Metric) -> NDArray[np.bool_]:
+    """Tell which rows of the partition lack no value that most rows have."""
+    return metric.are_complete(partition.read(metric))
+
+
+def count_candidates(partition: Partition) -> tuple[int, float]:
+    """Return the number of candidates with a positive weight, and their total weight."""
+    weights = partition.weights[partition.are_candidates]
+    return int(np.count_nonzero(weights)), float(weights.sum())
 
 
 def take_all(partition: Partition) -> GivenRows:
@@ -62,13 +78,22 @@ class Drawn:
     rates: NDArray[np.float64]
 
 
-def draw(partition: Partition, scanned: BlockScan | None, exclude: Indices, seed: int, until: float) -> Drawn:
+def draw(
+    partition: Partition,
+    scanned: BlockScan | None,
+    exclude: Indices,
+    seed: int,
+    until: float,
+    only_candidates: bool = False,
+) -> Drawn:
     """Return the rows whose clocks ring before the time `until`.
 
     The rate of a clock is the weight of the row, times the distance of the row to the batch if a scan is given.
-    Excluded rows have the rate 0, so that their clocks never ring.
+    Excluded rows have the rate 0, so that their clocks never ring; so have other rows with `only_candidates`.
     """
     rates = partition.weights.copy() if scanned is None else partition.weights * scanned.distances
+    if only_candidates:
+        rates[~partition.are_candidates] = 0
     rates[partition.find(exclude)] = 0
     clocks = ring_clocks(rates, np.random.default_rng([seed, partition.number]))
     rung = np.flatnonzero(clocks < until)
@@ -110,7 +135,7 @@ def mean_of(partition: Partition, metric: Metric) -> tuple[int, float, Any] | No
     weight = float(partition.weights.sum())
     if weight == 0:
         return None
-    mean = metric.mean(metric.read(partition.given, "X"), partition.weights)
+    mean = metric.mean(partition.read(metric), partition.weights)
     return partition.number, weight, mean.given(np.arange(1))
 
 
@@ -138,7 +163,7 @@ def draw_coreset(
 
 
 def _distances_to_mean(partition: Partition, metric: Metric, mean: Any) -> NDArray[np.float64]:
-    rows = metric.read(partition.given, "X")
+    rows = partition.read(metric)
     packed = metric.pack(metric.read(mean, "mean"), rows, 1)
     return partition.compare(rows, packed, lambda _: "the mean").column().astype(np.float64)
 
@@ -208,7 +233,7 @@ def best_swaps(partition: Partition, batch: BatchPoints, medoids: GivenRows, n_f
     distances = partition.distances_to(batch.metric, batch.points)
     for rows, tile in batch.tiles(distances, partition.indices):
         _core.SwapEvaluator(search, gains[rows], slots[rows], 1).see(tile)
-    gains[partition.weights == 0] = -np.inf
+    gains[(partition.weights == 0) | ~partition.are_candidates] = -np.inf
     gains[partition.find(medoids.indices)] = -np.inf
     possible = np.flatnonzero(gains > -np.inf)
     best = np.sort(possible[smallest_of_each(slots[possible], -gains[possible], count)])
@@ -240,13 +265,13 @@ def best_members(
     partition: Partition, metric: Metric, medoids: Any, judges: dict[int, JudgeRows], tried: Indices
 ) -> RankedRows:
     """Return, for each judged cluster, the few untried members with the smallest mean loss over its judges."""
-    rows = metric.read(partition.given, "X")
+    rows = partition.read(metric)
     labels = find_nearest(partition.distances_from(metric, medoids, rows), partition.weights).labels
-    is_candidate = partition.weights > 0
+    is_candidate = (partition.weights > 0) & partition.are_candidates
     is_candidate[partition.find(tried)] = False
 
     def judge(slot: int, members: Indices) -> NDArray[np.float64]:
-        points, indices, chosen = judges[slot].points, partition.first + members, rows.take(members)
+        points, indices, chosen = judges[slot].points, partition.indices[members], rows.take(members)
         distances = Distances(
             chosen,
             metric.pack(metric.read(points.rows, "X"), chosen, 1),
@@ -265,7 +290,7 @@ class Assessment:
     """How well a set of medoids represents the rows of a partition, or all rows."""
 
     inertia: float
-    sizes: NDArray[np.int64]  # number of rows with a weight in each cluster
+    profile: ClusterProfile  # weight and distances of each cluster
     farthest: GivenRows  # the row farthest from its nearest medoid that is not a medoid itself
     distance: float  # distance of that row to its nearest medoid
 
@@ -276,39 +301,48 @@ def assess(partition: Partition, metric: Metric, medoid_sets: list[GivenRows]) -
     for medoids in medoid_sets:
         assignment = find_nearest(partition.distances_from(metric, medoids.rows), partition.weights)
         is_present = partition.weights > 0
-        distances = np.where(is_present, assignment.distances, 0)
+        distances = np.where(is_present & partition.are_candidates, assignment.distances, 0)
         distances[partition.find(medoids.indices)] = 0  # a row that is a medoid must not become one twice
         farthest = int(np.argmax(distances))
-        sizes = np.bincount(assignment.labels, is_present, minlength=medoids.rows.shape[0]).astype(np.int64)
+        profile = assignment.profile(medoids.rows.shape[0])
         row = partition.take(np.array([farthest]))
-        assessments.append(Assessment(assignment.inertia, sizes, row, float(distances[farthest])))
+        assessments.append(Assessment(assignment.inertia, profile, row, float(distances[farthest])))
     return assessments
 
 
 def sum_up(parts: list[Assessment]) -> Assessment:
     """Return the assessment of a set of medoids on all partitions together."""
     farthest = max(parts, key=lambda part: part.distance)
-    sizes = np.sum([part.sizes for part in parts], axis=0)
-    return Assessment(sum(part.inertia for part in parts), sizes, farthest.farthest, farthest.distance)
+    profile = ClusterProfile.join([part.profile for part in parts])
+    return Assessment(sum(part.inertia for part in parts), profile, farthest.farthest, farthest.distance)
 
 
-def label_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[np.int32]:
+def label_rows(partition: Partition, metric: Metric, medoids: Any) -> NDArray[np.int32]:
     """Return the label of each row: the position of its nearest medoid."""
-    n = given.shape[0]
-    if n == 0:
-        return np.empty(0, np.int32)
-    return find_nearest(_distances_of_part(given, metric, medoids), np.ones(n)).labels
+    return find_nearest(partition.distances_from(metric, medoids), partition.weights).labels
 
 
-def transform_rows(given: Any, metric: Metric, medoids: Any) -> NDArray[Any]:
+def distances_of_rows(partition: Partition, metric: Metric, medoids: Any) -> NDArray[Any]:
+    """Return the dissimilarity of each row to its nearest medoid."""
+    return find_nearest(partition.distances_from(metric, medoids), partition.weights).distances
+
+
+def assess_each_row(partition: Partition, metric: Metric, medoids: Any) -> NDArray[Any]:
+    """Return the assessment of each row, as an array with a named field for each of its attributes."""
+    assessment = algorithms.assess(partition.distances_from(metric, medoids), Stages())
+    table = np.empty(partition.n, type_of_assessment(assessment.distances.dtype, medoids.shape[0]))
+    for name in table.dtype.names:
+        table[name] = getattr(assessment, name)
+    return table
+
+
+def type_of_assessment(distances: np.dtype[Any], k: int) -> np.dtype[Any]:
+    """Return the type of an array of assessed rows, given the type of their distances to k medoids."""
+    nearest = [("labels", np.int32), ("distances", distances)]
+    second = [("second_labels", np.int32), ("second_distances", distances), ("silhouettes", np.float64)]
+    return np.dtype([*nearest, *(second if k > 1 else [])])
+
+
+def transform_rows(partition: Partition, metric: Metric, medoids: Any) -> NDArray[Any]:
     """Return the dissimilarities of each row to the medoids."""
-    if given.shape[0] == 0:
-        return np.empty((0, medoids.shape[0]), np.float32)
-    return _distances_of_part(given, metric, medoids).compute()
-
-
-def _distances_of_part(given: Any, metric: Metric, medoids: Any) -> Distances:
-    """Return d(medoid, row) for a part of new data; errors count its rows from the beginning of the part."""
-    rows = metric.read(given, "X")
-    points = metric.pack(metric.read(medoids, "medoids"), rows, 1, rows_first=False)
-    return Distances(rows, points, name_row=lambda i: f"row {i} of the partition", name_column=name_medoid)
+    return partition.distances_from(metric, medoids).compute()

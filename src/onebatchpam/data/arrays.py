@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
+from scipy.spatial.distance import squareform
 from sklearn.utils import check_array
 
+from onebatchpam.data.bfloat16 import Bfloat16Rows, is_bfloat16, read_bits
+from onebatchpam.data.files import is_path
+from onebatchpam.data.frames import TAKES_MISSING, check_columns, is_missing, open_frame, stack_vectors
+from onebatchpam.data.npz import check_structure
 from onebatchpam.data.rows import ArrayRows, Rows, SparseRows
-from onebatchpam.data.sources import is_path, open_npy
+from onebatchpam.data.sources import open_npy
 from onebatchpam.data.stored import is_stored, open_rows
+
+# Libraries whose arrays are in memory, but are not arrays of NumPy, and what makes an array of NumPy of theirs.
+TENSORS = {
+    "torch": "X.cpu(), and X.to_dense() if it is sparse",
+    "jax": "jax.device_get(X)",
+    "jaxlib": "jax.device_get(X)",
+    "cupy": "X.get()",
+    "tensorflow": "X.numpy()",
+}
+
+
+def check_quietly(X: ArrayLike, **options: Any) -> Any:
+    """Check X as scikit-learn does, without NumPy's warnings about the sum that it computes of all values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return check_array(X, **options)
 
 
 def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: object = None) -> Rows:
@@ -20,16 +41,117 @@ def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: o
 
     A file is not read here, because its numbers are checked as they are read.
     """
+    X = read_tensor(X, name)
+    if is_bfloat16(X):
+        return check_bfloat16(X, name, allow_nan=allow_nan)
     if is_stored(X):
         return open_rows(X, name, allow_nan=allow_nan)
-    values = check_array(
-        X,
-        dtype="numeric",
-        ensure_all_finite="allow-nan" if allow_nan else True,
-        input_name=name,
-        estimator=estimator,
-    )
+    X = stack_vectors(X, name)
+    frame = open_frame(X, name)
+    if frame is not None:
+        check_columns(frame, name, allow_nan=allow_nan)
+        entries: Any = frame.to_numpy()
+    else:
+        entries = X if issparse(X) else check_shape(X, name)
+    finite = "allow-nan" if allow_nan else True
+    try:
+        values = check_quietly(entries, dtype="numeric", ensure_all_finite=finite, input_name=name, estimator=estimator)
+    except ValueError:
+        refuse_bad_entry(entries, name, allow_nan=allow_nan)
+        raise
     return ArrayRows(values, header=X)
+
+
+def read_tensor(X: Any, name: str) -> Any:
+    """Return the array of NumPy for an array of another library that is in memory; otherwise X itself.
+
+    A tensor of torch in bfloat16 stays one, because NumPy has no such type.
+    """
+    library = type(X).__module__.partition(".")[0]
+    if library == "xarray" and isinstance(getattr(X, "data", None), np.ndarray):
+        return X.data
+    if library not in TENSORS:
+        return X
+    try:
+        if library == "torch":
+            X = X.detach()  # which needs no gradients
+            if is_bfloat16(X) and X.device.type == "cpu":
+                return X
+        return np.asarray(X)
+    except (TypeError, RuntimeError, ValueError) as error:
+        raise ValueError(
+            f"{name} is of type {type(X).__name__}, which NumPy cannot read ({error}): pass {TENSORS[library]}"
+        ) from error
+
+
+def check_bfloat16(X: Any, name: str, *, allow_nan: bool) -> Bfloat16Rows:
+    """Return rows in bfloat16, which become float32 only when they are compared; raise if a number is not finite."""
+    rows = Bfloat16Rows(read_bits(X))
+    place = rows.find_bad_entry(allow_nan=allow_nan)
+    if place is not None:
+        entry = rows.given(np.array(place[:1]))[0, place[1]]
+        refuse_entry(entry, place, name)
+    return rows
+
+
+def check_shape(X: Any, name: str) -> Any:
+    """Return X as an array of rows and features; raise if it is not one, or holds dates."""
+    try:
+        array = X if isinstance(X, np.ndarray) else np.asarray(X)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} holds rows of different lengths: expected rows of numbers, all of the same length; sequences of "
+            "different lengths need a function as metric"
+        ) from error
+    except TypeError as error:
+        raise ValueError(
+            f"{name} is of type {type(X).__name__}, which NumPy cannot read ({error}): expected an array of numbers"
+        ) from error
+    if array.dtype.kind == "V":
+        is_bare = array.dtype.itemsize == 2 and array.dtype.type is np.void  # as bfloat16 comes from a file
+        advice = "X.view(ml_dtypes.bfloat16) if that is their type" if is_bare else "X.astype('float32')"
+        raise ValueError(f"{name} is of type {array.dtype}: expected numbers; pass {advice}")
+    if array.dtype.kind in "mM":
+        raise ValueError(
+            f"{name} is of type {array.dtype}: expected numbers; divide durations by numpy.timedelta64(1, 's'), or "
+            "pass metric='gower', which compares dates"
+        )
+    if array.ndim != 2 and array.dtype != object:
+        # scikit-learn's checks of estimators look for the words "Reshape your data".
+        advice = ". Reshape your data by X.reshape(-1, 1) if it has a single feature" if array.ndim == 1 else ""
+        raise ValueError(f"{name} has shape {array.shape}: expected a table with rows and features{advice}")
+    return array
+
+
+def refuse_bad_entry(X: Any, name: str, *, allow_nan: bool) -> None:
+    """Raise for the first entry of a dense array that is not a finite number; return if there is none."""
+    entries = np.empty((0, 0)) if issparse(X) else np.asarray(X)
+    place = find_bad_entry(entries, allow_nan=allow_nan) if entries.ndim == 2 else None
+    if place is None:
+        return
+    refuse_entry(entries[place], place, name)
+
+
+def refuse_entry(entry: Any, place: tuple[int, int], name: str) -> NoReturn:
+    """Raise for an entry that is text, missing or infinite."""
+    if isinstance(entry, str):
+        problem = f"{str(entry)!r}: expected numbers; pass metric='gower', which compares mixed tables"
+    elif is_missing(entry):
+        problem = f"missing (NaN): expected numbers; {TAKES_MISSING}"
+    else:
+        problem = f"{entry}: expected finite numbers"
+    raise ValueError(f"{name}[{place[0]}, {place[1]}] is {problem}")
+
+
+def find_bad_entry(entries: NDArray[Any], *, allow_nan: bool) -> tuple[int, int] | None:
+    """Return the row and the column of the first entry that is text, missing or infinite."""
+    if entries.dtype.kind in "OUS":
+        bad = np.array([isinstance(entry, (str, bytes)) or is_missing(entry) for entry in entries.flat], dtype=bool)
+    elif entries.dtype.kind == "f":
+        bad = (np.isinf(entries) if allow_nan else ~np.isfinite(entries)).ravel()
+    else:
+        return None
+    return divmod(int(np.argmax(bad)), entries.shape[1]) if bad.any() else None
 
 
 def check_matrix(X: ArrayLike, name: str, estimator: object = None) -> NDArray[Any]:
@@ -42,9 +164,24 @@ def check_matrix(X: ArrayLike, name: str, estimator: object = None) -> NDArray[A
     return check_array(X, dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator)
 
 
+def expand_condensed(X: Any, name: str) -> Any:
+    """Return the square matrix of the distances that scipy's `pdist` returns, one for each pair; otherwise X itself."""
+    if isinstance(X, (str, list)) or np.ndim(X) != 1 or np.asarray(X).dtype.kind not in "biuf":
+        return X
+    n_pairs = len(X)
+    n = round((1 + math.sqrt(1 + 8 * n_pairs)) / 2)
+    if n * (n - 1) // 2 != n_pairs or n_pairs == 0:
+        raise ValueError(
+            f"{name} has shape {(n_pairs,)}: expected a square matrix of dissimilarities, or the n (n - 1) / 2 "
+            "distances of all pairs, as scipy.spatial.distance.pdist returns them"
+        )
+    return squareform(np.asarray(X), checks=False)
+
+
 def check_sparse(X: Any, name: str, estimator: object = None) -> SparseRows:
     """Return the rows of a sparse matrix of any format, or of an array; a matrix in canonical CSR is not copied."""
-    matrix = check_array(X, accept_sparse="csr", dtype="numeric", input_name=name, estimator=estimator)
+    check_structure(X, name)
+    matrix = check_quietly(X, accept_sparse="csr", dtype="numeric", input_name=name, estimator=estimator)
     if not issparse(matrix):
         return SparseRows(csr_array(matrix), header=X)
     if matrix.shape[1] > np.iinfo(np.int32).max:

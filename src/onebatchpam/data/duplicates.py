@@ -11,8 +11,9 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import _safe_indexing
 
 from onebatchpam import _tiles
-from onebatchpam._parameters import check_sample_weight
+from onebatchpam._parameters import check_weights, spread_weights
 from onebatchpam._tiles import tile_bounds
+from onebatchpam.data.npz import check_structure
 from onebatchpam.data.objects import are_objects
 from onebatchpam.data.tables import columns_of, is_missing
 
@@ -67,6 +68,7 @@ def collapse_duplicates(X: Any, sample_weight: ArrayLike | None = None) -> Disti
     >>> model.labels_[inverse].tolist()
     [0, 1, 0, 0, 1]
     """
+    given_weights = check_weights(sample_weight)
     first: dict[Hashable, int] = {}
     kept: list[int] = []
     inverse: list[int] = []
@@ -82,7 +84,7 @@ def collapse_duplicates(X: Any, sample_weight: ArrayLike | None = None) -> Disti
             "matrix, or a list of hashable objects; for rows of numbers pass np.asarray(X)"
         ) from error
     places = np.array(inverse, dtype=np.int64)
-    weights = np.bincount(places, check_sample_weight(sample_weight, len(places))).astype(np.float64)
+    weights = np.bincount(places, spread_weights(given_weights, len(places))).astype(np.float64)
     rows = X.tocsr()[kept] if issparse(X) else _safe_indexing(X, kept)
     return DistinctRows(rows, weights, places)
 
@@ -120,6 +122,7 @@ def array_keys(X: NDArray[Any]) -> Iterator[bytes]:
 
 def sparse_keys(X: Any) -> Iterator[tuple[bytes, bytes]]:
     """Return the bytes of the features and of the values that are not zero, for each row."""
+    check_structure(X, "X")
     csr = csr_array(X, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()

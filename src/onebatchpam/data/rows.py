@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import Indices, tile_bounds
+from onebatchpam.data.frames import open_frame, take_rows
 
 
 class Rows(ABC):
@@ -37,6 +38,10 @@ class Rows(ABC):
     @abstractmethod
     def given(self, indices: Indices) -> Any:
         """Return the rows of these indices in the form in which the user gave them."""
+
+    def show(self, indices: Indices) -> Any:
+        """Return the rows of these indices as the user knows them, with names and columns that are not compared."""
+        return self.given(indices)
 
     def choose(self, indices: Indices) -> Rows:
         """Return the rows of these indices: in memory if they are few, otherwise fetched a tile at a time."""
@@ -73,6 +78,9 @@ class ArrayRows(Rows):
 
     def given(self, indices: Indices) -> NDArray[Any]:
         return self.values[indices]
+
+    def show(self, indices: Indices) -> Any:
+        return self.given(indices) if open_frame(self.header, "X") is None else take_rows(self.header, indices)
 
     def are_bytes(self, divisor: int) -> bool:
         if divisor not in self._are_bytes:
@@ -157,6 +165,9 @@ class ChosenRows(Rows):
     def given(self, indices: Indices) -> Any:
         return self._rows.given(self._indices[indices])
 
+    def show(self, indices: Indices) -> Any:
+        return self._rows.show(self._indices[indices])
+
     def in_memory(self) -> Rows:
         return self._rows.take(self._indices)
 
@@ -180,6 +191,9 @@ class EncodedRows(Rows):
 
     def given(self, indices: Indices) -> Any:
         return self._table.given(indices)
+
+    def show(self, indices: Indices) -> Any:
+        return self._table.show(indices)
 
     def in_memory(self) -> Rows:
         return self._values.in_memory()

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam._tiles import Indices
+from onebatchpam.data.files import is_path, open_source
 from onebatchpam.data.rows import ArrayRows, Rows
-from onebatchpam.data.sources import Source, is_path, open_source
+from onebatchpam.data.sources import Source
 
 # Wanted rows are dense if they are at least one row in this many. Whole windows are read for dense rows.
 DENSE = 16
@@ -120,6 +121,10 @@ class StoredRows(Rows):
     def given(self, indices: Indices) -> NDArray[Any]:
         return self.take(indices).values
 
+    def show(self, indices: Indices) -> Any:
+        shown = self._source.show(indices)
+        return self.given(indices) if shown is None else shown
+
     def in_memory(self) -> ArrayRows:
         return ArrayRows(self.tile(slice(0, self.n)))
 
@@ -196,7 +201,4 @@ def is_stored(X: Any) -> bool:
 
 def open_rows(X: Any, name: str, *, allow_nan: bool = False) -> StoredRows:
     """Return the stored rows of a path, or of an array that is not in memory."""
-    source = open_source(X, name)
-    if 0 in source.shape:
-        raise ValueError(f"{name} has shape {source.shape}: a minimum of 1 row and 1 feature is required")
-    return StoredRows(source, name, allow_nan=allow_nan)
+    return StoredRows(open_source(X, name), name, allow_nan=allow_nan)

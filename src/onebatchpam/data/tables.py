@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,16 +10,18 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import check_array
 
-from onebatchpam._optional import require
 from onebatchpam._tiles import Indices
+from onebatchpam.data.files import is_path
+from onebatchpam.data.frames import Column, is_missing, open_frame, take_rows
 from onebatchpam.data.objects import as_objects
+from onebatchpam.data.parquet import EncodedSource, ParquetFiles, as_frame, is_parquet
 from onebatchpam.data.rows import ArrayRows, EncodedRows, Rows
-from onebatchpam.data.sources import EncodedSource, ParquetFiles, is_parquet, is_path
 from onebatchpam.data.stored import StoredRows
 
 Encoder = Callable[[Any], NDArray[np.float32]]  # turns each row of a table into a row of numbers
@@ -71,6 +74,14 @@ class TableColumn:
         """Return the distinct values of the column, without missing ones."""
         return [value for value in self._distinct_objects() if not is_missing(value)]
 
+    def n_missing(self) -> int:
+        """Return how many values are missing."""
+        kind = self.values.dtype.kind
+        if kind in "fmM":
+            return int(np.count_nonzero(np.isnan(self.values) if kind == "f" else np.isnat(self.values)))
+        missing = {value for value in self._distinct_objects() if is_missing(value)} if kind == "O" else set()
+        return sum(map(missing.__contains__, self.values.tolist())) if missing else 0
+
     def encoded(self, codes: Mapping[Any, float]) -> NDArray[np.float64]:
         """Return the code of every value: NaN for a missing value, UNSEEN for a value that has no code."""
         own = {value: np.nan if is_missing(value) else codes.get(value, UNSEEN) for value in self._distinct_objects()}
@@ -87,74 +98,57 @@ class TableColumn:
             ) from error
 
 
-def is_missing(value: Any) -> bool:
-    """Tell whether a value is None, NaN, NaT or pandas.NA."""
-    if value is None:
-        return True
-    differs = value != value
-    # The comparison pandas.NA != pandas.NA is neither true nor false, but pandas.NA again.
-    return bool(differs) if isinstance(differs, (bool, np.bool_)) else differs is value
-
-
 def columns_of(table: Any) -> Iterator[TableColumn]:
-    """Yield the columns of a pandas, polars or Arrow table, or of an array, whose columns are named 0, 1, ..."""
-    if hasattr(table, "iloc"):
-        for position, name in enumerate(table.columns):
-            yield _pandas_column(name, table.iloc[:, position])
-    elif is_arrow(table):
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            yield _arrow_column(name, column)
-    elif hasattr(table, "get_columns"):
-        for series in table.get_columns():
-            is_enum = type(series.dtype).__name__ == "Enum"
-            yield TableColumn(series.name, series.to_numpy(), list(series.dtype.categories) if is_enum else None)
-    else:
-        for position in range(table.shape[1]):
-            yield TableColumn(position, table[:, position])
+    """Yield the columns of a frame, or of an array, whose columns are named 0, 1, ..."""
+    frame = open_frame(table, "X")
+    if frame is not None:
+        yield from map(_frame_column, frame.iter_columns())
+        return
+    for position in range(table.shape[1]):
+        values = table[:, position]
+        yield TableColumn(position, as_dates(values) if values.dtype == object else values)
 
 
-def _pandas_column(name: Hashable, series: Any) -> TableColumn:
-    kind = series.dtype.kind
-    if kind in "iuf":
-        return TableColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
-    if kind in "mM":
-        return TableColumn(name, series.to_numpy(dtype="datetime64[ns]" if kind == "M" else "timedelta64[ns]"))
-    objects = series.to_numpy(dtype=object, na_value=None)
-    if hasattr(series, "cat"):
-        return TableColumn(name, objects, list(series.cat.categories), bool(series.cat.ordered))
-    return TableColumn(name, objects)
+def _frame_column(column: Column) -> TableColumn:
+    dtype = column.dtype
+    if dtype.is_numeric():
+        return TableColumn(column.name, column.cast(nw.Float64()).to_numpy())
+    if dtype in (nw.Date, nw.Datetime, nw.Duration):
+        return TableColumn(column.name, column.to_numpy())
+    values = as_objects(column.to_list())
+    if dtype in (nw.Categorical, nw.Enum):
+        return TableColumn(column.name, values, find_levels(column), is_ordered(column))
+    return TableColumn(column.name, as_dates(values))
 
 
-def _arrow_column(name: Hashable, column: Any) -> TableColumn:
-    arrow_types = require("pyarrow.types", extra="parquet", needed_by="an Arrow table")
-    kind = column.type
-    if arrow_types.is_dictionary(kind):
-        column = column.unify_dictionaries()
-        levels = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
-        return TableColumn(name, as_objects(column.to_pylist()), levels, bool(kind.ordered))
-    if arrow_types.is_decimal(kind):
-        column = column.cast("float64")
-    values = column.to_numpy()
-    if values.dtype.kind in "iufmM":
-        return TableColumn(name, values)
-    return TableColumn(name, as_objects(column.to_pylist()))
+def find_levels(column: Column) -> list[Any] | None:
+    """Return the categories that a column has declared, in their order; a Categorical of polars declares none."""
+    if column.dtype == nw.Enum:
+        return list(column.dtype.categories)
+    return None if column.implementation.is_polars() else column.cat.get_categories().to_list()
 
 
-def is_arrow(table: Any) -> bool:
-    """Tell whether a table is one of pyarrow, without importing pyarrow."""
-    return hasattr(table, "column_names") and hasattr(table, "schema")
+def is_ordered(column: Column) -> bool:
+    """Tell whether the categories of a column were declared to be ordered; those of an Enum of polars were not."""
+    native = column.to_native()
+    if column.implementation.is_pyarrow():
+        return bool(native.type.ordered)
+    return column.dtype == nw.Enum and not column.implementation.is_polars()
 
 
-def column_names(table: Any) -> list[Hashable] | None:
-    """Return the names of the columns; None for an array, whose columns have no names."""
-    if is_arrow(table):
-        return list(table.column_names)
-    return list(table.columns) if hasattr(table, "columns") else None
+def as_dates(values: NDArray[np.object_]) -> NDArray[Any]:
+    """Return objects as an array of dates if all of them are dates or missing, otherwise as they are."""
+    known = [value for value in values if not is_missing(value)]
+    if not known or not all(isinstance(value, (datetime.date, np.datetime64)) for value in known):
+        return values
+    return np.array([None if is_missing(value) else to_utc(value) for value in values], "datetime64[us]")
 
 
-def take_rows(table: Any, indices: Indices) -> Any:
-    """Return the rows of these indices as a table of the same type."""
-    return table.take(indices) if is_arrow(table) else _safe_indexing(table, indices)
+def to_utc(value: Any) -> Any:
+    """Return a date without its time zone, which NumPy does not know."""
+    if getattr(value, "tzinfo", None) is None:
+        return value
+    return value.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
 class TableRows(Rows):
@@ -187,7 +181,7 @@ class TableRows(Rows):
 class StoredTable(TableRows):
     """The rows of a table in Parquet files, read a few row groups at a time."""
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Any, name: str) -> None:
         self._files, self._name = ParquetFiles(path, name), name
         self.n, self.n_features = self._files.shape
         self.row_size, self.header = self._files.shape[1], self._files.schema.empty_table()
@@ -204,18 +198,10 @@ class StoredTable(TableRows):
         return EncodedRows(self, StoredRows(EncodedSource(self._files, encode), self._name, allow_nan=True))
 
     def given(self, indices: Indices) -> Any:
-        """Return the rows of these indices as a pandas frame, or as an Arrow table if pandas is not installed."""
-        arrow = require("pyarrow", extra="parquet", needed_by="an Arrow table")
-        order = np.argsort(indices, kind="stable")
-        chosen = [self.header]
-        for rows, table in self.parts():
-            first, last = np.searchsorted(indices[order], [rows.start, rows.stop])
-            chosen.append(table.take(indices[order[first:last]] - rows.start))
-        table = arrow.concat_tables(chosen).take(np.argsort(order))
-        try:
-            return table.to_pandas(date_as_object=False)
-        except ImportError:
-            return table
+        return as_frame(self._files.take(indices, self._files.schema.names))
+
+    def show(self, indices: Indices) -> Any:
+        return as_frame(self._files.take(indices))
 
 
 def check_table(X: Any, name: str, estimator: object) -> TableRows:
@@ -225,10 +211,8 @@ def check_table(X: Any, name: str, estimator: object) -> TableRows:
             raise ValueError(
                 f"{name} is the path {str(X)!r}: metric='gower' reads Parquet files; load any other file into a frame"
             )
-        rows: TableRows = StoredTable(Path(X), name)
-    elif hasattr(X, "iloc") or hasattr(X, "get_columns") or is_arrow(X):
-        if len(X.shape) != 2:
-            raise ValueError(f"{name} has shape {X.shape}: expected a table with rows and columns")
+        rows: TableRows = StoredTable(X, name)
+    elif open_frame(X, name) is not None:
         rows = TableRows(X)
     else:
         keeps_type = isinstance(X, np.ndarray) or issparse(X)

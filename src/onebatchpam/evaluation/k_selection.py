@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
-from onebatchpam._parameters import check_integer, check_n_clusters
+from onebatchpam._parameters import check_candidates, check_integer, check_n_clusters, check_weights, describe
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
-from onebatchpam.algorithms import InMemory, OneBatchPAM, advise_more_passes, warn_if_imperfect
-from onebatchpam.batch import draw_batch, resolve_batch_size
+from onebatchpam._show import Columns, Table
+from onebatchpam._tiles import Indices
+from onebatchpam.algorithms import (
+    BatchSearch,
+    InMemory,
+    LabelArray,
+    OneBatchPAM,
+    assess,
+    read_features,
+    warn_if_imperfect,
+)
+from onebatchpam.batch import resolve_batch_size
 from onebatchpam.evaluation.plots import plot_k_selection
 from onebatchpam.evaluation.silhouette import mean_silhouette
-from onebatchpam.search import SwapOptions, assign, draw_medoids, run_swaps
-from onebatchpam.space import open_space
+from onebatchpam.metrics import MetricLike
+from onebatchpam.search import Assignment, assign, draw_medoids
+from onebatchpam.space import Space, choose_candidates, open_space
 
 # The inertia has an elbow only if it falls below the straight line by more than this fraction of its total decrease.
 SMALLEST_ELBOW = 0.05
 
 
 @dataclass(frozen=True, repr=False)
-class KSelection:
-    """The result of `select_k`; it prints as a table.
+class KSelection(Table):
+    """The result of `select_k`; it prints as a table, and is one in a notebook.
 
     Attributes
     ----------
@@ -42,6 +55,9 @@ class KSelection:
         Seconds taken by the block.
     medoids : list of ndarray
         Row indices of the medoids for each k. A fit can start from them: ``OneBatchPAM(k[i], init=medoids[i])``.
+    model : OneBatchPAM or None
+        The model with `suggested_k` medoids, refined and fitted to all rows; None if no k is suggested. Its
+        `n_distances_` and `fit_seconds_` are those of all k together.
     """
 
     k: NDArray[np.int64]
@@ -50,6 +66,7 @@ class KSelection:
     seconds: NDArray[np.float64]
     block_seconds: float
     medoids: list[NDArray[np.int64]]
+    model: OneBatchPAM | None = None
 
     @property
     def k_by_silhouette(self) -> int | None:
@@ -95,13 +112,16 @@ class KSelection:
             advice += " The silhouette is largest at the end of the range: try larger k."
         return advice
 
-    def __repr__(self) -> str:
-        head = f"{'k':>6}{'inertia':>16}{'silhouette':>12}{'seconds':>10}"
-        lines = [
-            f"{k:>6}{inertia:>16.6g}{silhouette:>12.4f}{seconds:>10.3f}"
-            for k, inertia, silhouette, seconds in zip(self.k, self.inertia, self.silhouette, self.seconds, strict=True)
-        ]
-        return "\n".join([head, *lines, self.advice()])
+    def _columns(self) -> Columns:
+        return {
+            "k": [str(k) for k in self.k],
+            "inertia": [f"{inertia:.6g}" for inertia in self.inertia],
+            "silhouette": [f"{silhouette:.4f}" for silhouette in self.silhouette],
+            "seconds": [f"{seconds:.3f}" for seconds in self.seconds],
+        }
+
+    def _note(self) -> str:
+        return self.advice()
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, with k as its index."""
@@ -115,12 +135,21 @@ class KSelection:
         return plot_k_selection(self, axes)
 
 
-def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None = None) -> KSelection:
+def select_k(
+    X: ArrayLike,
+    k_range: Iterable[int],
+    estimator: OneBatchPAM | None = None,
+    *,
+    metric: MetricLike | None = None,
+    metric_params: dict[str, Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+    candidates: ArrayLike | None = None,
+) -> KSelection:
     """Try several numbers of medoids on one shared block, and suggest the number that suits the data best.
 
-    The batch is drawn and compared with all rows once. Each k then takes a swap search and 2 n k dissimilarities, half
-    of them for the objective over all rows and half for the silhouette. The medoids come from the batch search alone,
-    without refinement, so fit the estimator with the k that you choose.
+    The batch is drawn and compared with all rows once. Each k then takes a swap search and n k dissimilarities, which
+    give the objective and the silhouette over all rows. These medoids come from the batch search alone. For the k that
+    is suggested they are then refined as in a fit; the result is a fitted model, `KSelection.model`.
 
     Parameters
     ----------
@@ -130,71 +159,111 @@ def select_k(X: ArrayLike, k_range: Iterable[int], estimator: OneBatchPAM | None
         Numbers of medoids to try, such as ``range(2, 11)``.
     estimator : OneBatchPAM, default=None
         Estimator that holds the parameters for all k, such as `metric` and `random_state`; None means
-        ``OneBatchPAM()``. Its `n_clusters`, `refine`, `n_init` and `warm_start` are not used, and ``init="auto"`` means
+        ``OneBatchPAM()``. Its `n_clusters`, `n_init` and `warm_start` are not used, and ``init="auto"`` means
         ``"random"``. With ``batch_size="auto"`` the batch has the size for the largest k.
+    metric : str or callable, default=None
+        Dissimilarity between two rows, as in `OneBatchPAM`, if there is no estimator; None means ``"euclidean"``.
+    metric_params : dict, default=None
+        Keyword arguments of the metric, if there is no estimator.
+    sample_weight : array-like of shape (n,) or float, default=None
+        How many rows each row stands for, as in the `fit` of `OneBatchPAM`; they count in both criteria.
+    candidates : array-like of n booleans or of row indices, or "all", default=None
+        Rows that may become medoids, as in the `fit` of `OneBatchPAM`.
 
     Returns
     -------
     KSelection
-        With `k`, `inertia`, `silhouette`, `seconds`, `medoids`, `suggested_k`, `criteria_agree`, `advice()`,
+        With `k`, `inertia`, `silhouette`, `seconds`, `medoids`, `suggested_k`, `model`, `criteria_agree`, `advice()`,
         `to_frame()` and `plot()`.
 
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
-    >>> from onebatchpam import OneBatchPAM, select_k
+    >>> from onebatchpam import select_k
     >>> X, _ = make_blobs(1000, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
-    >>> selection = select_k(X, range(2, 8), OneBatchPAM(random_state=0))
+    >>> selection = select_k(X, range(2, 8), metric="manhattan")
     >>> print(selection.advice())
     Suggested k: 4. Silhouette and elbow agree.
+    >>> selection.model.n_clusters, selection.model.labels_.shape
+    (4, (1000,))
     """
-    template = OneBatchPAM() if estimator is None else estimator
-    if not isinstance(template, OneBatchPAM):
-        raise ValueError(f"estimator={template!r}: expected OneBatchPAM(...), because all k share its batch")
-    if not isinstance(template.init, str):
-        raise ValueError("init holds medoids for a single k: expected the name of a method, such as 'k-means++'")
-    settings = template._check_settings()
+    template = choose_template(estimator, metric, metric_params)
     wanted = check_k_range(k_range)
+    settings = copy(template).set_params(n_clusters=wanted[-1])._check_settings()
+    weights = check_weights(sample_weight)
+    if candidates is not None:
+        check_candidates(candidates, None)
     run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
-    space = open_space(X, template.metric, template.metric_params, run.n_jobs, template)
-    ks = [check_n_clusters(k, space.n) for k in wanted]
-    m = resolve_batch_size(settings.batch_size, space.n, ks[-1])
+    space = open_space(X, template.metric, template.metric_params, run.n_jobs, template, weights)
+    features = read_features(space.rows)
+    ks = [check_n_clusters(k, space.n, n_absent=int(np.sum(space.weights == 0))) for k in wanted]
+    space.candidates = choose_candidates(candidates, space, ks[-1])
+    present = space.present()
+    m = resolve_batch_size(settings.batch_size, present.n, ks[-1])
 
-    starts = [draw_medoids(settings.init, space, k, run) for k in ks]
+    starts = [draw_medoids(settings.init, present, k, run) for k in ks]
     began = time.perf_counter()
-    batch, block = draw_batch(InMemory(space, max(2, ks[0]), settings.memory_limit, run), m, settings.variant)
+    batch = BatchSearch(InMemory(present, max(2, ks[0]), settings.memory_limit, run), m, settings, run)
     block_seconds = time.perf_counter() - began
 
-    options = SwapOptions(settings.max_iter, settings.tol)
-    inertias, silhouettes, seconds, all_medoids = [], [], [], []
+    searches, trials = [], []
     for k, start in zip(ks, starts, strict=True):
         began = time.perf_counter()
-        search = run_swaps(block, start, batch.weights, options, run)
-        medoids, assignment = assign(space, search.medoids, run.stages)
-        advice = advise_more_passes(search.n_iter, search.converged)
-        warn_if_imperfect(advice, k, np.bincount(assignment.labels, minlength=k))
-        silhouettes.append(mean_silhouette(space.distances_from(medoids), run.stages) if k > 1 else np.nan)
-        inertias.append(assignment.inertia)
-        all_medoids.append(medoids)
-        seconds.append(time.perf_counter() - began)
-    return KSelection(
-        k=np.array(ks),
+        search = batch.search(start)
+        medoids, inertia, silhouette = judge(space, present.given_indices(search.medoids), search.advice, run.stages)
+        searches.append(search)
+        trials.append((k, inertia, silhouette, time.perf_counter() - began, medoids))
+    k_tried, inertias, silhouettes, seconds, all_medoids = zip(*trials, strict=True)
+    selection = KSelection(
+        k=np.array(k_tried),
         inertia=np.array(inertias),
         silhouette=np.array(silhouettes),
         seconds=np.array(seconds),
         block_seconds=block_seconds,
-        medoids=all_medoids,
+        medoids=list(all_medoids),
     )
+    if selection.suggested_k is None:
+        return selection
+    refined = batch.enlarge(batch.refine(searches[ks.index(selection.suggested_k)]))
+    model = clone(template).set_params(n_clusters=selection.suggested_k)
+    labels = LabelArray(np.empty(space.n, np.int32))
+    model._finish(space, present, refined, labels, features, settings, run, is_weighted=weights is not None)
+    return replace(selection, model=model)
 
 
-def check_k_range(k_range: Iterable[int]) -> list[int]:
+def choose_template(estimator: Any, metric: MetricLike | None, metric_params: dict[str, Any] | None) -> OneBatchPAM:
+    """Return the estimator that holds the parameters for all k: the user's, or one with this metric."""
+    if estimator is None:
+        return OneBatchPAM(metric="euclidean" if metric is None else metric, metric_params=metric_params)
+    if not isinstance(estimator, OneBatchPAM):
+        raise ValueError(
+            f"{describe(estimator, 'estimator')}: expected OneBatchPAM(...), because all k share its batch"
+        )
+    if metric is not None or metric_params is not None:
+        raise ValueError("metric and metric_params are those of the estimator: expected None for both")
+    if not isinstance(estimator.init, str):
+        raise ValueError("init holds medoids for a single k: expected the name of a method, such as 'k-means++'")
+    return estimator
+
+
+def judge(space: Space, medoids: Indices, advice: str | None, stages: Stages) -> tuple[Indices, float, float]:
+    """Return medoids, moved apart if they are duplicates, with their objective and their average silhouette."""
+    assessment = assess(space.distances_from(medoids), stages)
+    known = Assignment(assessment.labels, assessment.distances, space.weights)
+    spread, assignment = assign(space, medoids, stages, known)
+    if not np.array_equal(spread, medoids):
+        assessment = assess(space.distances_from(spread), stages)
+    warn_if_imperfect(advice, len(medoids), assignment.profile(len(medoids)).weights)
+    return spread, assignment.inertia, mean_silhouette(assessment, space.weights)
+
+
+def check_k_range(k_range: Any) -> list[int]:
     """Return the numbers of medoids to try, each once and in ascending order."""
-    if isinstance(k_range, (str, int, np.integer)) or not isinstance(k_range, Iterable):
-        raise ValueError(f"k_range={k_range!r}: expected several numbers of medoids, such as range(2, 11)")
-    ks = sorted({check_integer(k, "n_clusters", at_least=1) for k in k_range})
-    if not ks:
-        raise ValueError("k_range is empty: expected several numbers of medoids, such as range(2, 11)")
-    return ks
+    # Text and arrays without a dimension also look like iterables.
+    values = [] if isinstance(k_range, (str, bytes)) or not np.iterable(k_range) else list(k_range)
+    if not values:
+        raise ValueError(f"{describe(k_range, 'k_range')}: expected several numbers of medoids, such as range(2, 11)")
+    return sorted({check_integer(k, f"k_range[{i}]", at_least=1) for i, k in enumerate(values)})
 
 
 def elbow_depths(k: NDArray[np.int64], inertia: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,41 +1,21 @@
-"""Pictures of results, drawn with matplotlib, which the extra `plot` installs."""
+"""The picture of `select_k`, drawn with matplotlib, which the extra `plot` installs."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from onebatchpam._optional import require
+from onebatchpam._parameters import describe
 
 if TYPE_CHECKING:
     from onebatchpam.evaluation.k_selection import KSelection
 
 
-MEDOIDS_PER_LINE = 10
-
-
-def save_medoids(medoids: NDArray[Any], sizes: NDArray[Any], shape: tuple[int, int], path: Path) -> None:
-    """Save a picture of medoids that are images, each with the size of its cluster; the largest cluster comes first."""
-    from matplotlib.figure import Figure  # imported here, because matplotlib is optional and slow to import
-
-    n_lines = -(-len(medoids) // MEDOIDS_PER_LINE)
-    n_columns = min(len(medoids), MEDOIDS_PER_LINE)
-    figure = Figure(figsize=(1.1 * n_columns, 1.35 * n_lines), layout="constrained")
-    axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
-    for axis in axes:
-        axis.set_axis_off()
-    for axis, cluster in zip(axes, np.argsort(-sizes, kind="stable"), strict=False):
-        axis.imshow(medoids[cluster].reshape(shape), cmap="gray_r")
-        axis.set_title(f"{sizes[cluster]} rows", fontsize=9)
-    figure.savefig(path, dpi=150)
-
-
 def plot_k_selection(selection: KSelection, axes: Any = None) -> Any:
     """Draw inertia and medoid silhouette over k and mark the k that each suggests; return the axes of the inertia."""
     plt = require("matplotlib.pyplot", extra="plot", needed_by="a plot")  # imported here, because it is slow to import
+    if axes is not None and not isinstance(axes, plt.Axes):
+        raise ValueError(f"{describe(axes, 'axes')}: expected None or the Axes of matplotlib, as plt.subplots()[1]")
 
     left = plt.figure(figsize=(6, 3.5), layout="constrained").subplots() if axes is None else axes
     right = left.twinx()

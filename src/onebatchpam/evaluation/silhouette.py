@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from onebatchpam._parameters import describe
 from onebatchpam._progress import Stages
-from onebatchpam.algorithms import MedoidEstimator
-from onebatchpam.space import Distances
+from onebatchpam.algorithms import MedoidEstimator, RowAssessment, assess
 
 
 def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
@@ -42,23 +43,13 @@ def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
     0.938
     """
     if not isinstance(model, MedoidEstimator):
-        raise ValueError(f"model is of type {type(model).__name__}: expected a fitted estimator of this package")
-    return mean_silhouette(model._distances_to_medoids(X), Stages())
-
-
-def mean_silhouette(distances: Distances, stages: Stages) -> float:
-    """Return the average medoid silhouette of all rows, given their dissimilarities to the medoids."""
-    if distances.n_columns < 2:
+        raise ValueError(f"{describe(model, 'model')}: expected a fitted estimator of this package")
+    check_is_fitted(model)
+    if len(model.medoid_indices_) < 2:
         raise ValueError("n_clusters=1: the medoid silhouette compares two medoids; expected n_clusters >= 2")
-    values = np.empty(distances.n_rows)
-    with stages.stage("silhouette", total=distances.n_rows) as bar:
-        for rows, tile in distances.each_tile(distances.dtype):
-            values[rows] = silhouettes(tile)
-            bar.update(len(tile))
-    return float(np.mean(values))
+    return mean_silhouette(assess(model._distances_to_medoids(X), Stages()))
 
 
-def silhouettes(tile: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return 1 - d1 / d2 for every row of a tile, where d1 and d2 are its two smallest entries; 1 if d1 is 0."""
-    nearest, second = np.partition(tile.astype(np.float64), 1, axis=1)[:, :2].T
-    return 1 - np.divide(nearest, second, out=np.zeros_like(nearest), where=nearest > 0)
+def mean_silhouette(assessment: RowAssessment, weights: NDArray[np.float64] | None = None) -> float:
+    """Return the average medoid silhouette of rows, weighted if there are weights; NaN if there is a single medoid."""
+    return np.nan if assessment.silhouettes is None else float(np.average(assessment.silhouettes, weights=weights))

@@ -45,6 +45,9 @@ class Metric(ABC):
     """A dissimilarity between rows. Its methods are called in this order: check, fit, encode, pack."""
 
     allows_nan = False
+    # Whether rows of the fitted data lack values, so that only some of them make good medoids: see `are_complete`.
+    lacks_values = False
+    advice: str | None = None  # a warning about the data to which the metric was fitted
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
         """Return X as rows of the kind that this metric compares."""
@@ -64,6 +67,10 @@ class Metric(ABC):
         """Check and encode data that come after the fit, such as the X of `predict`."""
         return self.encode(self.check(X, name, estimator))
 
+    def are_complete(self, rows: Rows) -> NDArray[np.bool_]:
+        """Tell which encoded rows lack no value that most rows have."""
+        return np.ones(rows.n, dtype=bool)
+
     @abstractmethod
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
         """Pack points to be compared with these rows.
@@ -75,6 +82,10 @@ class Metric(ABC):
     def pack_exactly(self, rows: Rows) -> Points:
         """Make rows ready to be compared with each other in float64."""
         return self.pack(rows, rows, 1)
+
+    def with_medoids(self, rows: Rows, medoids: NDArray[np.int64]) -> Metric:
+        """Return the metric with what it must know about the medoids of a finished fit."""
+        return self
 
     def read_medoids(self, centers: Any, indices: NDArray[np.int64]) -> Rows:
         """Return the medoids of a fit as rows to compare, given as users see them and by their indices."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import LowLevelCallable
 
 from onebatchpam import _core, _tiles
+from onebatchpam._parameters import describe
 from onebatchpam.metrics.ordered import OrderedMetric
 
 # The names in scipy of the type of the third argument, an integer that is as wide as a pointer.
@@ -55,8 +56,8 @@ class native_metric:  # noqa: N801 (reads as a function)
                 function = LowLevelCallable(getattr(function, "ctypes", function))  # numba.cfunc has `ctypes`
             except (ValueError, TypeError) as error:
                 raise ValueError(
-                    f"{function!r} is not a compiled function: expected a numba.cfunc, a scipy.LowLevelCallable, or a "
-                    "ctypes function with restype and argtypes"
+                    f"{describe(function, 'function')}: expected a compiled function, which is a numba.cfunc, a "
+                    "scipy.LowLevelCallable, or a ctypes function with restype and argtypes"
                 ) from error
         match = SIGNATURE.fullmatch(function.signature)
         if match is None:

@@ -15,10 +15,19 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from onebatchpam import _tiles
-from onebatchpam.data import ArrayRows, Rows, are_objects, check_objects, check_rows, is_stored
+from onebatchpam._parameters import check_callable
+from onebatchpam.data import (
+    ArrayRows,
+    Rows,
+    are_objects,
+    check_objects,
+    check_quietly,
+    check_rows,
+    is_bfloat16,
+    is_stored,
+)
 from onebatchpam.metrics.base import Metric
 from onebatchpam.metrics.checks import PairError
 from onebatchpam.metrics.ordered import OrderedMetric
@@ -47,7 +56,12 @@ class pair_metric:  # noqa: N801 (reads as a function)
     2.0
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     function: Function
+
+    def __post_init__(self) -> None:
+        check_callable(self.function, "function")
 
     def __call__(self, a: Any, b: Any, **params: Any) -> Any:
         return self.function(a, b, **params)
@@ -76,7 +90,12 @@ class block_metric:  # noqa: N801 (reads as a function)
     4.0
     """
 
+    __module__ = "onebatchpam"  # the public place, by which saved models find the class
+
     function: Function
+
+    def __post_init__(self) -> None:
+        check_callable(self.function, "function")
 
     def __call__(self, A: Any, B: Any, **params: Any) -> Any:
         return self.function(A, B, **params)
@@ -100,10 +119,10 @@ class FunctionMetric(OrderedMetric):
             return ArrayRows(check_objects(X, name))
         if are_objects(X):
             raise ValueError(f"{name} is a list of objects: expected a table of rows, as in the fit")
-        if is_stored(X):
+        if is_stored(X) or is_bfloat16(X):
             return check_rows(X, name, allow_nan=True)
         # The values keep their type, because a table may hold anything that the function can compare.
-        values = check_array(X, dtype=None, ensure_all_finite="allow-nan", input_name=name, estimator=estimator)
+        values = check_quietly(X, dtype=None, ensure_all_finite="allow-nan", input_name=name, estimator=estimator)
         return ArrayRows(values, header=X)
 
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:

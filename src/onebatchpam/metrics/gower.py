@@ -19,9 +19,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core, _tiles
-from onebatchpam._tiles import rows_per_tile
+from onebatchpam._tiles import rows_per_tile, tile_bounds
 from onebatchpam.data import Rows, TableColumn, TableRows, as_objects, check_table, column_names, columns_of, take_rows
 from onebatchpam.metrics.base import Metric, Points
+from onebatchpam.metrics.columns import (
+    CONSTANT,
+    DATES_AS_TEXT,
+    FEWEST_ROWS,
+    LIKE_IDS,
+    ROWS_TO_JUDGE,
+    SHARE_OF_DISTINCT,
+    advise_on_columns,
+    are_dates_as_text,
+    look_like_ids,
+)
 
 KINDS = ("numeric", "ordinal", "categorical")
 
@@ -34,6 +45,7 @@ class NumericEncoder:
 
     low: float
     range: float
+    content: str = "a number"
 
     @classmethod
     def of(cls, column: TableColumn) -> NumericEncoder:
@@ -45,12 +57,28 @@ class NumericEncoder:
             raise ValueError(
                 f"column {column.name!r} ranges from {low} to {high}: expected a range that fits in float64; rescale it"
             )
-        return cls(low, high - low)
+        return cls(low, high - low, describe_content(column))
 
     def encode(self, column: TableColumn) -> NDArray[np.float64]:
+        content = describe_content(column)
+        is_time = {content, self.content} & set(TIMES.values())
+        if is_time and content != self.content and column.n_missing() < len(column.values):
+            raise ValueError(
+                f"column {column.name!r} was {self.content} in the fit; is {content} here: expected {self.content}, as "
+                "pandas.to_datetime and pandas.to_timedelta parse them"
+            )
         numbers = column.as_floats()
         # A constant column has no range by which to measure other numbers: it adds nothing to any dissimilarity.
         return (numbers - self.low) / self.range if self.range else np.where(np.isnan(numbers), np.nan, 0.0)
+
+
+# What the types of NumPy for dates and durations hold, in words.
+TIMES = {"M": "a date", "m": "a duration"}
+
+
+def describe_content(column: TableColumn) -> str:
+    """Return what the values of a column are, in words."""
+    return TIMES.get(column.values.dtype.kind, "a number" if column.holds_numbers else "text")
 
 
 @dataclass(frozen=True)
@@ -95,6 +123,8 @@ class Encoding:
     names: list[Hashable]
     encoders: list[NumericEncoder | LevelEncoder]
     weights: NDArray[np.float32]
+    # Whether some rows, but not most, lack a value of the column, and it has a weight; None in models of 0.1.0.
+    lacking: NDArray[np.bool_] | None = None
 
     def encode(self, table: Any) -> NDArray[np.float32]:
         """Return a row of numbers for each row of a table."""
@@ -139,12 +169,62 @@ def check_column_weights(weights: Any, names: list[Hashable]) -> NDArray[np.floa
     return (array / array.max()).astype(np.float32)
 
 
-def summarise_column(column: TableColumn, kinds: Mapping[Hashable, Any]) -> TableColumn:
+@dataclass(frozen=True)
+class TableSummary:
+    """What a fit must know of a table, or of a part of it."""
+
+    columns: list[TableColumn]  # short columns that have the same encoding
+    n_rows: int
+    n_known: NDArray[np.int64]  # number of values of each column that are not missing
+    are_ids: list[bool | None]  # whether the numbers of each column look like ids; None if that cannot be told
+
+    @classmethod
+    def of(cls, table: Any, kinds: Mapping[Hashable, Any]) -> TableSummary:
+        """Summarise a table in memory."""
+        short, n_known, are_ids = [], [], []
+        for column in columns_of(table):
+            short.append(shorten(column, kinds))
+            n_known.append(len(column.values) - column.n_missing())
+            are_ids.append(is_id(column))
+        return cls(short, table.shape[0], np.array(n_known), are_ids)
+
+    @classmethod
+    def joined(cls, parts: list[TableSummary]) -> TableSummary:
+        """Return the summary of a table, given those of its parts."""
+        columns = [merge_columns(list(column)) for column in zip(*(part.columns for part in parts), strict=True)]
+        judged = [set(column) - {None} for column in zip(*(part.are_ids for part in parts), strict=True)]
+        n_rows, n_known = sum(part.n_rows for part in parts), np.sum([part.n_known for part in parts], axis=0)
+        return cls(columns, n_rows, n_known, [all(each) if each else None for each in judged])
+
+    def find_oddity(self, position: int, encoder: NumericEncoder | LevelEncoder) -> str | None:
+        """Return why a column, given with its encoder, may spoil a clustering; None if there is no reason."""
+        if self.n_rows < FEWEST_ROWS:
+            return None
+        if isinstance(encoder, NumericEncoder):
+            return CONSTANT if encoder.range == 0 else LIKE_IDS if self.are_ids[position] else None
+        categories = list(encoder.codes)
+        if len(categories) < 2:
+            return CONSTANT
+        if are_dates_as_text(categories[:ROWS_TO_JUDGE]):
+            return DATES_AS_TEXT
+        return LIKE_IDS if len(categories) >= SHARE_OF_DISTINCT * self.n_known[position] >= FEWEST_ROWS else None
+
+
+def is_id(column: TableColumn) -> bool | None:
+    """Tell whether the numbers of a column look like ids, to judge by its first rows; None if that cannot be told."""
+    head = replace(column, values=column.values[:ROWS_TO_JUDGE])
+    is_number = head.kind == "numeric" and head.values.dtype.kind not in TIMES
+    return look_like_ids(head.as_floats()) if is_number else None
+
+
+def shorten(column: TableColumn, kinds: Mapping[Hashable, Any]) -> TableColumn:
     """Return a short column that has the same encoding: the smallest and the largest number, or all distinct values."""
     if column.values.dtype.kind in "iufmM" and kinds.get(column.name, "numeric") == "numeric":
         known = column.values[~np.isnat(column.values)] if column.values.dtype.kind in "mM" else column.values
         known = known[known == known]
-        return replace(column, values=np.array([known.min(), known.max()]) if len(known) else known)
+        extremes = replace(column, values=np.array([known.min(), known.max()]) if len(known) else known)
+        extremes.as_floats()  # raises if a number is infinite: here, because the caller knows to which part it belongs
+        return extremes
     distinct = column.distinct()
     return replace(column, values=as_objects(distinct))
 
@@ -164,6 +244,7 @@ class Gower(Metric):
     kinds: Mapping[Hashable, Any]
     weights: Any = None
     encoding: Encoding | None = None
+    advice: str | None = None
 
     @classmethod
     def with_params(cls, params: Mapping[str, Any]) -> Gower:
@@ -189,21 +270,42 @@ class Gower(Metric):
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Gower:
         return self.fit_parts([self.summarise(rows, weights)])
 
-    def summarise(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> list[TableColumn]:
+    def summarise(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> TableSummary:
         assert isinstance(rows, TableRows)  # `check` returns such rows
         parts = []
         for part, table in rows.parts():
             if weights is not None and not weights[part].all():  # rows of weight zero do not count
                 table = take_rows(table, np.flatnonzero(weights[part]))
-            parts.append([summarise_column(column, self.kinds) for column in columns_of(table)])
-        return [merge_columns(list(column)) for column in zip(*parts, strict=True)]
+            parts.append(TableSummary.of(table, self.kinds))
+        return TableSummary.joined(parts)
 
-    def fit_parts(self, summaries: list[list[TableColumn]]) -> Gower:
-        columns = [merge_columns(list(parts)) for parts in zip(*summaries, strict=True)]
-        names = [column.name for column in columns]
+    def fit_parts(self, summaries: list[TableSummary]) -> Gower:
+        summary = TableSummary.joined(summaries)
+        names = [column.name for column in summary.columns]
         check_names(self.kinds, names, "kinds")
-        encoders = [make_encoder(column, self.kinds.get(column.name, column.kind)) for column in columns]
-        return replace(self, encoding=Encoding(names, encoders, check_column_weights(self.weights, names)))
+        encoders = [make_encoder(column, self.kinds.get(column.name, column.kind)) for column in summary.columns]
+        weights, n_rows, n_known = check_column_weights(self.weights, names), summary.n_rows, summary.n_known
+        # A row can be typical although it lacks a value that most rows lack.
+        lacking = (weights > 0) & (n_known < n_rows) & (2 * n_known > n_rows)
+        oddities = {
+            name: summary.find_oddity(position, encoders[position])
+            for position, name in enumerate(names)
+            if weights[position] > 0 and name not in self.kinds
+        }
+        encoding = Encoding(names, encoders, weights, lacking)
+        return replace(self, encoding=encoding, advice=advise_on_columns(oddities))
+
+    @property
+    def lacks_values(self) -> bool:  # type: ignore[override]
+        lacking = None if self.encoding is None else self.encoding.lacking
+        return lacking is not None and bool(lacking.any())
+
+    def are_complete(self, rows: Rows) -> NDArray[np.bool_]:
+        assert self.encoding is not None  # the metric is fitted
+        complete = np.empty(rows.n, dtype=bool)
+        for part in tile_bounds(rows.n, _tiles.TILE_ENTRIES // rows.row_size):
+            complete[part] = ~np.isnan(rows.tile(part)[:, self.encoding.lacking]).any(axis=1)
+        return complete
 
     def encode(self, rows: Rows) -> Rows:
         assert isinstance(rows, TableRows) and self.encoding is not None  # noqa: PT018 (checked rows, fitted metric)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.spatial.distance
 import sklearn.metrics
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
 from onebatchpam._tiles import rows_per_tile
 from onebatchpam.data import Rows
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype, sum_of_rows, weighted_sum
+from onebatchpam.metrics.checks import PairError
+from onebatchpam.metrics.pacing import Pace
 
 SCIPY_METRICS = (
     "braycurtis",
@@ -34,6 +37,7 @@ SCIPY_METRICS = (
     "yule",
 )
 SKLEARN_METRICS = ("haversine", "nan_euclidean")
+FIRST_MULTIPLICATIONS = 10_000_000  # of the first call for a metric whose cost is unknown: some milliseconds
 LEARNT_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}  # learnt from the data unless the user gives them
 
 
@@ -65,7 +69,13 @@ class LibraryMetric(Metric):
             return self
         # The parameter is learnt from all rows, because scipy would learn it anew from each tile.
         learn = {"V": variances, "VI": inverse_covariance}[parameter]
-        learnt = learn(rows, np.ones(rows.n) if weights is None else weights)
+        with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
+            learnt = learn(rows, np.ones(rows.n) if weights is None else weights)
+        if not np.isfinite(learnt).all():
+            raise ValueError(
+                f"metric={self.name!r} takes {parameter} from the squares of X, which do not fit in float64: rescale "
+                f"the data, whose values are too large or too small, or pass metric_params={{{parameter!r}: ...}}"
+            )
         return replace(self, params={**self.params, parameter: learnt})
 
     def fit_parts(self, summaries: list[Any]) -> Metric:
@@ -98,22 +108,48 @@ class LibraryPoints(Points):
         self.dtype = output_dtype(compute_dtype(points.dtype, rows.dtype))
         self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.SCIPY_TILE_WORK)
         self._metric, self._values, self.n_jobs = metric, points.tile(slice(0, points.n)), n_jobs
+        # The costliest of these metrics, mahalanobis, multiplies a matrix with the difference of each pair of rows.
+        first_pairs = max(1, FIRST_MULTIPLICATIONS // points.row_size**2)
+        self._pace = Pace(self.n, first_pairs, fewest_rows=n_jobs)
 
     def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
-        def fill_part(part: NDArray[Any], out_part: NDArray[Any]) -> None:
-            with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which is refused later
-                out_part[:] = self._metric.compare(part, self._values)
-
-        n_parts = self.n_jobs
-        if self._metric.name in SCIPY_METRICS:
-            # Even a tile of few rows may have many columns. Ctrl-C is answered between its parts, so they are small.
-            n_parts = max(n_parts, min(len(out), len(out) * self._values.size // _tiles.SCIPY_TILE_WORK))
         if self._metric.name == "nan_euclidean":
             # scikit-learn multiplies matrices in its own threads, and the last digits depend on the size of the parts.
-            n_parts = 1
-        parts = np.array_split(tile, n_parts), np.array_split(out, n_parts)
-        Parallel(n_jobs=self.n_jobs, backend="threading")(
-            delayed(fill_part)(part, out_part) for part, out_part in zip(*parts, strict=True) if len(part)
+            self._fill_piece(tile, slice(0, self.n), out)
+            check_common_columns(tile, self._values, out)
+            return
+        if self.n_jobs == 1:
+            for rows, columns in self._pace.pieces(len(tile)):
+                self._fill_piece(tile[rows], columns, out[rows, columns])
+            return
+        # The executor waits for its threads even after Ctrl-C: a thread that is still in a library when the interpreter
+        # exits would abort the process.
+        with ThreadPoolExecutor(self.n_jobs) as executor:
+            for rows, columns in self._pace.pieces(len(tile)):
+                n_parts = min(self.n_jobs, rows.stop - rows.start)
+                tiles, outs = (np.array_split(array, n_parts) for array in (tile[rows], out[rows, columns]))
+                list(executor.map(self._fill_piece, tiles, itertools.repeat(columns), outs))
+
+    def _fill_piece(self, tile: NDArray[Any], columns: slice, out: NDArray[Any]) -> None:
+        # Numbers that are too large become infinite or NaN, which is refused later.
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[:] = self._metric.compare(tile, self._values[columns])
+
+
+def check_common_columns(rows: NDArray[Any], points: NDArray[Any], distances: NDArray[Any]) -> None:
+    """Raise for the first row and point without a column in which both have a value; their distance is NaN."""
+    is_undefined = np.isnan(distances)
+    if not is_undefined.any():
+        return
+    known, known_points = (~np.isnan(values) for values in (rows, points))
+    is_undefined &= known.astype(np.float32) @ known_points.T.astype(np.float32) == 0  # no column in common
+    if is_undefined.any():
+        row, column = np.argwhere(is_undefined)[0].tolist()
+        raise PairError(
+            "is not defined, because there is no column in which both have a value: fill in missing values, or pass "
+            "metric='gower', which takes such rows as entirely different",
+            row,
+            column,
         )
 
 
@@ -157,10 +193,23 @@ def inverse_covariance(rows: Rows, counts: NDArray[np.float64]) -> NDArray[np.fl
     if np.count_nonzero(counts) <= rows.row_size:
         refuse_covariance(rows)
     covariance = sum_of_rows(rows, counts, products) * (sample_factor(counts, "mahalanobis", "VI") / counts.sum())
-    try:
-        return np.asarray(np.linalg.inv(covariance), np.float64)
-    except np.linalg.LinAlgError:
+    if not np.isfinite(covariance).all():
+        return covariance  # the caller refuses it
+    if is_singular(covariance):
         refuse_covariance(rows)
+    return np.asarray(np.linalg.inv(covariance), np.float64)
+
+
+def is_singular(covariance: NDArray[np.float64]) -> bool:
+    """Tell whether a covariance has no inverse, or has one only by rounding, which would mean nothing.
+
+    Its rank is that of the correlations, which does not depend on the units of the features.
+    """
+    deviations = np.sqrt(np.diagonal(covariance))
+    if not deviations.all():
+        return True
+    correlation = covariance / deviations / deviations[:, np.newaxis]
+    return bool(np.linalg.matrix_rank(correlation, hermitian=True) < len(correlation))
 
 
 def refuse_covariance(rows: Rows) -> NoReturn:

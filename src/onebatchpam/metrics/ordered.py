@@ -6,7 +6,6 @@ the pair whose value is not a dissimilarity.
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -18,11 +17,9 @@ from onebatchpam import _tiles
 from onebatchpam.data import Rows
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 from onebatchpam.metrics.checks import PairError, check_entries
+from onebatchpam.metrics.pacing import Pace
 
-# A call should take about this long, because Ctrl-C is answered between calls. The cost of a comparison is unknown, so
-# the first call compares few pairs, and each later call as many as the time of the last call suggests.
-SECONDS_PER_CALL = 0.2
-FIRST_PAIRS = 16
+FIRST_PAIRS = 16  # of the first call, because a Python function may take long for a pair
 
 
 class OrderedMetric(Metric):
@@ -67,35 +64,23 @@ class OrderedPoints(Points):
         self.tile_rows = metric.tile_entries() // self.n
         self._metric, self._values = metric, points.tile(slice(0, points.n))
         self._rows_first, self.n_jobs = rows_first, n_jobs
-        rows_per_call = metric.rows_per_call(self._values)
-        self._is_paced = rows_per_call is None
-        self._fewest_rows = n_jobs if self._is_paced else 1  # a row for each thread
-        self._pairs = rows_per_call * self.n if rows_per_call else FIRST_PAIRS
+        # Every thread gets a row.
+        self._pace = Pace(self.n, FIRST_PAIRS, fewest_rows=n_jobs)
 
     def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
         for rows, columns in self._pieces(len(tile)):
-            began = time.perf_counter()
             self._fill_piece(tile, rows, columns, out[rows, columns])
-            if self._is_paced:
-                self._pairs = next_pairs(out[rows, columns].size, time.perf_counter() - began)
 
     def name_pair(self, row: str, column: str) -> str:
         first, second = (row, column) if self._rows_first else (column, row)
         return f"{self._metric.title}({first}, {second})"
 
     def _pieces(self, n_rows: int) -> Iterator[tuple[slice, slice]]:
-        """Cut a tile into pieces of about `_pairs` pairs, a number that may change after each piece."""
-        row, column = 0, 0
-        while row < n_rows:
-            if column == 0 and self._pairs >= self.n * self._fewest_rows:
-                stop = min(n_rows, row + self._pairs // self.n)
-                yield slice(row, stop), slice(0, self.n)
-                row = stop
-            else:
-                stop = min(n_rows, row + self._fewest_rows)
-                end = min(self.n, column + max(1, self._pairs // self._fewest_rows))
-                yield slice(row, stop), slice(column, end)
-                row, column = (stop, 0) if end == self.n else (row, end)
+        """Return the rows and columns of each piece of a tile."""
+        step = self._metric.rows_per_call(self._values)
+        if step is None:
+            return self._pace.pieces(n_rows)
+        return ((slice(row, min(n_rows, row + step)), slice(0, self.n)) for row in range(0, n_rows, step))
 
     def _fill_piece(self, tile: NDArray[Any], rows: slice, columns: slice, out: NDArray[Any]) -> None:
         try:
@@ -105,8 +90,3 @@ class OrderedPoints(Points):
             raise error.moved(rows.start, columns.start) from error.__cause__
         with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which is refused later
             out[:] = values
-
-
-def next_pairs(n_pairs: int, seconds: float) -> int:
-    """Return how many pairs to compare in the next call, given the pairs and the seconds of the last call."""
-    return max(1, min(8 * n_pairs, int(n_pairs * SECONDS_PER_CALL / max(seconds, 1e-6))))

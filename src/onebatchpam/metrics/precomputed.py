@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
 from onebatchpam._tiles import Indices
-from onebatchpam.data import MatrixRows, Rows, check_matrix
+from onebatchpam._warn import warn
+from onebatchpam.data import MatrixRows, Rows, check_matrix, expand_condensed
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 from onebatchpam.metrics.checks import are_dissimilarities
 
@@ -20,14 +21,21 @@ class Precomputed(Metric):
     """The metric that looks up dissimilarities in a matrix."""
 
     is_fitted: bool = False
+    among_medoids: NDArray[Any] | None = None  # the entries of the fitted matrix at the rows and columns of the medoids
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> MatrixRows:
         """Return the rows of a square matrix, or after the fit of a matrix of new rows x fitted rows."""
-        matrix = check_matrix(X, name, estimator)
+        matrix = check_matrix(X if self.is_fitted else expand_condensed(X, name), name, estimator)
         if not self.is_fitted and matrix.shape[0] != matrix.shape[1]:
             raise ValueError(
                 f"{name} has shape {matrix.shape}: metric='precomputed' expects a square matrix of dissimilarities; "
                 "pass an n x m block to onebatchpam.swap_search"
+            )
+        if not self.is_fitted and looks_like_similarities(matrix):
+            warn(
+                f"the largest entries of {name} are on its diagonal, as in a matrix of similarities; but "
+                "metric='precomputed' expects dissimilarities, which are small if two rows are alike: pass, for "
+                "instance, X.max() - X",
             )
         return MatrixRows(matrix, are_points=self.is_fitted)
 
@@ -37,7 +45,25 @@ class Precomputed(Metric):
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
         assert isinstance(points, MatrixRows) and isinstance(rows, MatrixRows)  # noqa: PT018 (both come from check)
         columns = np.arange(points.n) if points.indices is None else points.indices
+        if rows.are_points:
+            self.warn_if_transposed(rows.matrix, columns)
         return MatrixPoints(rows.matrix, columns, n_jobs, transposed=not rows_first and not rows.are_points)
+
+    def with_medoids(self, rows: Rows, medoids: Indices) -> Precomputed:
+        assert isinstance(rows, MatrixRows)  # `check` returns such rows
+        return replace(self, among_medoids=np.array(rows.matrix[np.ix_(medoids, medoids)]))
+
+    def warn_if_transposed(self, matrix: NDArray[Any], medoids: Indices) -> None:
+        """Warn if the matrix of the fit, which is not symmetric, is passed to `predict` as it was passed to `fit`."""
+        if self.among_medoids is None or len(matrix) <= medoids.max():
+            return
+        own = matrix[np.ix_(medoids, medoids)]
+        if np.array_equal(own, self.among_medoids) and not np.array_equal(own, own.T):
+            warn(
+                "X is the matrix of the fit, which is not symmetric: here its entry (i, j) is taken as the "
+                "dissimilarity of the fitted row j, as a medoid, to the new row i; pass X.T, or take `labels_` and "
+                "`inertia_`",
+            )
 
     def read_medoids(self, centers: Any, indices: Indices) -> MatrixRows:
         return MatrixRows(np.empty((0, 0)), indices)  # an empty matrix, because `pack` uses that of the rows
@@ -76,3 +102,11 @@ class MatrixPoints(Points):
                 f"X[{entry[0]}, {entry[1]}] is {values[i, j]}: expected dissimilarities that are not NaN or infinity, "
                 "not negative, and fit in float32"
             )
+
+
+def looks_like_similarities(matrix: NDArray[Any]) -> bool:
+    """Tell whether each of some rows is more "dissimilar" to itself than to any other row."""
+    rows = np.unique(np.linspace(0, len(matrix) - 1, 20).astype(np.int64)) if len(matrix) > 1 else np.empty(0, np.int64)
+    others = np.array([np.delete(matrix[row], row).max() for row in rows])
+    diagonal = matrix[rows, rows]
+    return bool(len(rows) > 1 and (diagonal >= others).all() and (diagonal > others).any())

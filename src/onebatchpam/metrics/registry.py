@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from joblib.parallel import get_active_backend
+
+from onebatchpam._parameters import check_positive, describe, resolve_n_jobs
 from onebatchpam.metrics.base import Metric, MetricLike
 from onebatchpam.metrics.compiled import is_compiled, resolve_compiled
 from onebatchpam.metrics.functions import resolve_function
@@ -60,16 +64,26 @@ def make_hamming(params: Params) -> Metric:
     return HammingMetric(TextMetric("hamming", params), LibraryMetric("hamming", params))
 
 
+def make_library(name: str, params: Params) -> Metric:
+    """Make a metric of scipy or scikit-learn; scipy would compute nonsense with a power that is not positive."""
+    if name == "minkowski" and "p" in params:
+        check_positive(params["p"], "metric='minkowski' with p")
+    return LibraryMetric(name, params)
+
+
 def info(name: str, make: Callable[[Params], Metric], **tags: bool) -> dict[str, MetricInfo]:
     """Return an entry of the table with its name."""
     return {name: MetricInfo(make, MetricTags(takes_sparse=name in SPARSE_METRICS, **tags))}
 
 
+# Distances of time series, by the names that aeon gives them.
+SERIES_METRICS = ("dtw", "ddtw", "wdtw", "wddtw", "adtw", "shape_dtw", "erp", "edr", "lcss", "msm", "twe", "sbd")
+
 METRICS: dict[str, MetricInfo] = {}
 for _name in NATIVE_METRICS:
     METRICS |= info(_name, partial(make_without_params, _name, partial(NativeMetric, _name)))
 for _name in {*SCIPY_METRICS, *SKLEARN_METRICS} - {"hamming"}:
-    METRICS |= info(_name, partial(LibraryMetric, _name), allows_nan=_name == "nan_euclidean")
+    METRICS |= info(_name, partial(make_library, _name), allows_nan=_name == "nan_euclidean")
 for _name in TEXT_METRICS.keys() - {"hamming"}:
     METRICS |= info(_name, partial(make_text, _name), takes_only_text=True)
 METRICS |= info("hamming", make_hamming)
@@ -85,20 +99,53 @@ def tags_of(metric: MetricLike) -> MetricTags:
     return METRICS[metric].tags if metric in METRICS else MetricTags()
 
 
+def resolve_threads(n_jobs: int | None, metric: MetricLike) -> int:
+    """Return the number of threads for `n_jobs`; by default a Python function is called from one thread only.
+
+    Such a function may not be safe in threads, and most functions are not faster in several threads.
+    """
+    runs_python = callable(metric) and not is_compiled(metric)
+    if n_jobs is None and runs_python and get_active_backend()[1] is None:
+        return 1
+    return resolve_n_jobs(n_jobs)
+
+
 def resolve_metric(metric: MetricLike, params: Params | None = None, *, sparse: bool = False) -> Metric:
     """Return the metric for a name or a function; with `sparse`, the metric of that name for sparse rows."""
-    params = dict(params or {})
+    params = check_params(params)
     if is_compiled(metric):
         return resolve_compiled(metric, params)
     if callable(metric):
         return resolve_function(metric, params)
+    if isinstance(metric, str) and metric in SERIES_METRICS:
+        raise ValueError(
+            f"metric={metric!r} compares time series, which no metric of this package does: expected a function; aeon "
+            f"has one, block_metric(aeon.distances.{metric}_pairwise_distance)"
+        )
     if not isinstance(metric, str) or metric not in METRICS:
-        raise ValueError(f"metric={metric!r} is not known: expected a function or one of {sorted(METRICS)}")
+        unknown = f"{describe(metric, 'metric')}{' is not known' if isinstance(metric, str) else ''}"
+        close = difflib.get_close_matches(metric, METRICS, n=1) if isinstance(metric, str) else []
+        guess = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ValueError(f"{unknown}{guess}: expected a function or one of {sorted(METRICS)}")
     return resolve_sparse(metric, params) if sparse else METRICS[metric].make(params)
+
+
+def check_params(params: Any) -> dict[str, Any]:
+    """Check the `metric_params` parameter, the keyword arguments of a metric, and return a copy of it."""
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
+        raise ValueError(f"{describe(params, 'metric_params')}: expected a dictionary of names and values, or None")
+    return dict(params)
 
 
 def resolve_sparse(metric: str, params: Params) -> Metric:
     """Return the metric of this name for sparse rows."""
+    if METRICS[metric].tags.is_pairwise:
+        raise ValueError(
+            f"X is sparse, but metric={metric!r} needs the dissimilarities of all pairs: expected a dense matrix; what "
+            "a graph leaves out is not 0, so compute it, for instance by scipy.sparse.csgraph.shortest_path"
+        )
     if not METRICS[metric].tags.takes_sparse:
         raise ValueError(
             f"metric={metric!r} does not compare sparse rows: expected one of {sorted(SPARSE_METRICS)}, or a dense "

@@ -1,9 +1,16 @@
 """Search: medoids for a block. Where a search starts, its swaps, its refinement, and the assignment of all rows.
 
     start ─▶ swaps ─▶ refine ─▶ assignment
-      │        │         └ candidates: which rows a round of refinement tries
+      │        │         ├ candidates: which rows a round of refinement tries
+      │        │         └ confirmation: which of them lower the loss over many points; groups: the same for very many
+      │        │           medoids
       │        └ shows the block to the native search, tile by tile
-      └ first_medoids: rows drawn by k-means++ and its relatives; build: rows chosen by PAM's BUILD
+      └ first_medoids: rows drawn by k-means++ and its relatives, whose local search knows the two_nearest medoids of
+        each row; build: rows chosen by PAM's BUILD
+
+    ordering: medoids in an order of which every prefix is a good smaller selection
+    enlarge: swaps until every cluster has a least weight, on a block (sizes) and on samples of all rows
+    bandit: the searches of BanditPAM, on samples of references instead of a block
 
 In: a `Space` with its `Block` of candidates x points, and the weights of the points. Out: medoids as row indices, and
 the label of every row.
@@ -11,18 +18,23 @@ the label of every row.
 
 from onebatchpam.search.assignment import (
     Assignment,
+    ClusterProfile,
     assign,
     assign_all,
     find_empty,
     find_nearest,
-    label_tiles,
     move_empty,
+    nearest_tiles,
     split_by_label,
+    weigh_clusters,
 )
+from onebatchpam.search.bandit import build_and_swap
 from onebatchpam.search.build import Build
 from onebatchpam.search.candidates import (
     CANDIDATES_BY_BATCH,
     CANDIDATES_BY_CLUSTER,
+    CANDIDATES_PER_MEDOID,
+    JUDGES_PER_CLUSTER,
     Judges,
     Ranked,
     best_by_cluster,
@@ -31,6 +43,15 @@ from onebatchpam.search.candidates import (
     mean_losses,
     rank_members,
     smallest_of_each,
+)
+from onebatchpam.search.confirmation import TransposedDistances
+from onebatchpam.search.enlarge import (
+    DrawnContests,
+    Enlarged,
+    Measurable,
+    Measured,
+    WholeContest,
+    enlarge_clusters,
 )
 from onebatchpam.search.first_medoids import (
     CHAIN_LENGTH,
@@ -41,6 +62,17 @@ from onebatchpam.search.first_medoids import (
     ls_kmeans_plus_plus,
     random_medoids,
 )
-from onebatchpam.search.refine import PROGRESS_OF_PASS, Refinable, Refined, Refinement, check_rounds
+from onebatchpam.search.groups import GROUP_SIZE, GROUPS_OF_POINT, MOST_ENTRIES_OF_GROUP
+from onebatchpam.search.ordering import Ordered, Prefixes, measure_prefixes, order_medoids
+from onebatchpam.search.refinable import Refinable
+from onebatchpam.search.refine import (
+    PROGRESS_OF_PASS,
+    Refined,
+    Refinement,
+    check_rounds,
+    count_confirming,
+    count_refining,
+)
+from onebatchpam.search.sizes import ROUNDING
 from onebatchpam.search.start import Start, check_init, check_n_init, choose_start, draw_medoids, starts_by_build
-from onebatchpam.search.swaps import MANY_CANDIDATES, SwapOptions, SwapResult, run_swaps, swap_search
+from onebatchpam.search.swaps import MANY_CANDIDATES, SwapOptions, SwapResult, level_sizes, run_swaps, swap_search

@@ -30,20 +30,66 @@ class Assignment:
         parts = tile_bounds(len(self.labels), _tiles.ROWS_PER_SUM)
         return math.fsum(np.sum(self.distances[part] * self.weights[part], dtype=np.float64) for part in parts)
 
+    def profile(self, k: int) -> ClusterProfile:
+        """Return the weight and the distances of each of the k clusters."""
+        profile = ClusterProfile(np.zeros(k), np.zeros(k), np.zeros(k))
+        for part in tile_bounds(len(self.labels), _tiles.ROWS_PER_SUM):
+            weights, labels = self.weights[part], self.labels[part].astype(np.int64, copy=False)
+            distances = np.where(weights > 0, self.distances[part], 0)
+            profile.weights[:] += np.bincount(labels, weights, minlength=k)
+            profile.losses[:] += np.bincount(labels, weights * distances, minlength=k)
+            np.maximum.at(profile.largest_distances, labels, distances)
+        return profile
 
-def label_tiles(distances: Distances, stages: Stages) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[Any]]]:
-    """Yield, for each tile, the range of its rows, the slots of their nearest medoids, and the distances to these."""
+
+@dataclass(frozen=True)
+class ClusterProfile:
+    """For each cluster: the total weight of its rows, their weighted sum of distances, and the largest distance."""
+
+    weights: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    largest_distances: NDArray[np.float64]
+
+    @classmethod
+    def join(cls, parts: list[ClusterProfile]) -> ClusterProfile:
+        """Return the profile of the rows of all parts together."""
+        return cls(
+            np.sum([part.weights for part in parts], axis=0),
+            np.sum([part.losses for part in parts], axis=0),
+            np.max([part.largest_distances for part in parts], axis=0),
+        )
+
+
+def nearest_tiles(
+    distances: Distances, stages: Stages, count: int = 1
+) -> Iterator[tuple[slice, list[tuple[NDArray[np.int64], NDArray[Any]]]]]:
+    """Yield, for each tile, the range of its rows and their `count` nearest medoids, the nearest first.
+
+    Medoids are given by their slots and by the distances to them; of equally near ones, the lowest slot comes first.
+    """
     with stages.stage("assignment", total=distances.n_rows) as bar:
         for rows, tile in distances.each_tile(distances.dtype):
-            nearest = tile.argmin(axis=1)
-            values = tile[np.arange(len(tile)), nearest]
-            if not np.isfinite(values).all():
+            nearest = smallest_entries(tile, count)
+            if not all(np.isfinite(values).all() for _, values in nearest):
                 distances.mend(rows, tile)
-                nearest = tile.argmin(axis=1)
-                values = tile[np.arange(len(tile)), nearest]
-            distances.check(rows, nearest, values)
-            yield rows, nearest, values
+                nearest = smallest_entries(tile, count)
+            for slots, values in nearest:
+                distances.check(rows, slots, values)
+            yield rows, nearest
             bar.update(len(tile))
+
+
+def smallest_entries(tile: NDArray[Any], count: int) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
+    """Return the columns and the values of the smallest entries of each row, the smallest first."""
+    each, found = np.arange(len(tile)), []
+    for rank in range(1, count + 1):
+        columns = tile.argmin(axis=1)
+        found.append((columns, tile[each, columns]))
+        if rank < count:
+            tile[each, columns] = np.inf
+    for columns, values in found[:-1]:
+        tile[each, columns] = values
+    return found
 
 
 def find_nearest(
@@ -55,7 +101,7 @@ def find_nearest(
     """Assign each row to its nearest medoid, a column of `distances`; write the labels to `labels` if there is one."""
     labels = np.empty(distances.n_rows, dtype=np.int32) if labels is None else labels
     nearest_distances = np.empty(distances.n_rows, dtype=distances.dtype)
-    for rows, nearest, values in label_tiles(distances, Stages() if stages is None else stages):
+    for rows, [(nearest, values)] in nearest_tiles(distances, Stages() if stages is None else stages):
         labels[rows], nearest_distances[rows] = nearest, values
     return Assignment(labels, nearest_distances, weights)
 
@@ -89,13 +135,18 @@ def assign(
     return spread, assign_all(space, spread, stages, labels)
 
 
+def weigh_clusters(labels: NDArray[Any], weights: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the weight of each of k clusters."""
+    return np.bincount(labels, weights, minlength=k).astype(np.float64, copy=False)
+
+
 def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> Indices:
-    """Return the medoids with each one whose cluster is empty replaced by the row that is farthest from all medoids."""
-    counts = np.bincount(assignment.labels, space.weights > 0, minlength=len(medoids))
+    """Return the medoids with each one whose cluster is empty replaced by the candidate farthest from all medoids."""
+    counts = assignment.profile(len(medoids)).weights
     empty = find_empty(counts, len(space.fixed))
     if len(empty) == 0:
         return medoids
-    nearest = np.where(space.weights > 0, assignment.distances, 0)
+    nearest = np.where((space.weights > 0) & space.candidates.marked(), assignment.distances, 0)
 
     def find_farthest(medoids: Indices, moved: slice) -> int | None:
         if len(medoids[moved]):

@@ -20,7 +20,7 @@ class Build:
     """A start that is still to be chosen: BUILD chooses k medoids, the fixed ones included, once there is a block."""
 
     k: int
-    fixed: Indices
+    fixed: Indices  # places of the fixed medoids among the candidates, which are the rows of the block
 
     def choose(self, block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> Indices:
         """Choose k rows of a block, the fixed ones first; of rows that lower the loss equally, the most central one."""

@@ -32,6 +32,16 @@ PART_ROWS, PART_ENTRIES = 2**18, 2**22
 
 
 @dataclass(frozen=True)
+class Nearest:
+    """The slot of the nearest medoid of each point, the distances to it and to the second nearest, and the loss."""
+
+    nearest: NDArray[Any]
+    nearest_distances: NDArray[np.float32]
+    second_distances: NDArray[np.float32]
+    loss: float
+
+
+@dataclass(frozen=True)
 class Judges:
     """Points of a cluster over which the losses of its members are compared."""
 
@@ -65,7 +75,7 @@ def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int
 
 
 def draw_judges(
-    points: Batch, state: _core.SwapSearch, is_open: NDArray[np.bool_], rng: np.random.RandomState
+    points: Batch, state: Nearest | _core.SwapSearch, is_open: NDArray[np.bool_], rng: np.random.RandomState
 ) -> dict[int, Judges]:
     """Draw the judges of each open cluster, by slot, among its points; `state` knows the cluster of every point."""
     judges, second_distances = {}, state.second_distances
@@ -78,10 +88,10 @@ def draw_judges(
 
 
 def label_parts(space: Space, medoids: Indices) -> Iterator[tuple[Indices, NDArray[Any]]]:
-    """Yield all rows of a space in parts: the row indices, and the slots of the nearest medoids."""
-    for part in tile_bounds(space.n, min(PART_ROWS, PART_ENTRIES // space.rows.row_size)):
-        rows = np.arange(part.start, part.stop)
-        yield rows, find_nearest(space.distances_from(medoids, rows), space.weights[part]).labels
+    """Yield all candidates of a space in parts: the row indices, and the slots of the nearest medoids."""
+    for part in tile_bounds(space.candidates.n, min(PART_ROWS, PART_ENTRIES // space.rows.row_size)):
+        rows = space.candidates.rows(np.arange(part.start, part.stop))
+        yield rows, find_nearest(space.distances_from(medoids, rows), space.weights[rows]).labels
 
 
 def best_by_cluster(

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from onebatchpam import _core
 from onebatchpam._draws import are_equal, rows_of_ranks, sample_by_odds
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
+from onebatchpam.search.two_nearest import TwoNearest
 from onebatchpam.space import Space
 
 N_PROPOSALS = 5  # the default of LS-k-means++
@@ -30,29 +30,39 @@ def random_medoids(n: int, k: int, rng: np.random.RandomState, fixed: Indices | 
 
 
 def draw_by_weight(space: Space, k: int, rng: np.random.RandomState) -> Indices:
-    """Draw k distinct rows by their weights; the fixed medoids are among the k and come first."""
-    if are_equal(space.weights):
-        return random_medoids(space.n, k, rng, space.fixed)
-    drawn = sample_by_odds(space.weights, k - len(space.fixed), rng, exclude=space.fixed)
-    return np.concatenate([space.fixed, drawn])
+    """Draw k distinct candidates by their weights; the fixed medoids are among the k and come first."""
+    candidates = space.candidates
+    weights, fixed = candidates.of(space.weights), candidates.places(space.fixed)
+    if are_equal(weights):
+        return candidates.rows(random_medoids(candidates.n, k, rng, fixed))
+    drawn = sample_by_odds(weights, k - len(fixed), rng, exclude=fixed)
+    return np.concatenate([space.fixed, candidates.rows(drawn)])
 
 
 def draw_with_replacement(space: Space, size: int, exclude: Indices, rng: np.random.RandomState) -> Indices:
-    """Draw rows by their weights, with replacement; excluded rows are never drawn."""
-    if are_equal(space.weights):  # equal weights need no array of odds, which is as long as the data
-        return rows_of_ranks(rng.randint(space.n - len(exclude), size=size), exclude)
-    odds = space.weights.copy()
+    """Draw candidates by their weights, with replacement; those to exclude are never drawn."""
+    candidates = space.candidates
+    weights, exclude = candidates.of(space.weights), candidates.places(exclude)
+    if are_equal(weights):  # equal weights need no array of odds, which is as long as the data
+        return candidates.rows(rows_of_ranks(rng.randint(candidates.n - len(exclude), size=size), exclude))
+    odds = odds_by_weight(weights, exclude)
+    return candidates.rows(rng.choice(candidates.n, size=size, p=odds / odds.sum()))
+
+
+def odds_by_weight(weights: NDArray[np.float64], exclude: Indices) -> NDArray[np.float64]:
+    """Return odds proportional to the weights, zero for those to exclude; equal odds if all other weights are zero."""
+    odds = weights.copy()
     odds[exclude] = 0
-    return rng.choice(space.n, size=size, p=odds / odds.sum())
+    if not odds.any():
+        odds[:] = 1
+        odds[exclude] = 0
+    return odds
 
 
 def kmeans_plus_plus(
-    space: Space, k: int, run: Run, *, power: float = 1.0, distances: NDArray[np.float32] | None = None
+    space: Space, k: int, run: Run, *, power: float = 1.0, two_nearest: TwoNearest | None = None
 ) -> Indices:
-    """Draw medoids one after the other, each among all rows.
-
-    If there is an array `distances` of shape (k, n), the distances of every medoid to all rows are written to it.
-    """
+    """Draw medoids one after the other, each among all candidates; `two_nearest` is told of each medoid."""
     medoids = begin_with_fixed(space, k)
     nearest = np.full(space.n, np.inf)
     with run.stages.stage("initial medoids", total=k, unit=" medoids") as bar:
@@ -60,11 +70,11 @@ def kmeans_plus_plus(
             if slot == 0 and len(space.fixed) == 0:
                 medoids[0] = draw_with_replacement(space, 1, medoids[:0], run.rng)[0]
             elif slot >= len(space.fixed):
-                medoids[slot] = draw_far(nearest, space.weights, medoids[:slot], power, run.rng)
+                medoids[slot] = draw_far(space, nearest, medoids[:slot], power, run.rng)
             row = space.distances_from(medoids[slot : slot + 1]).column()
             np.minimum(nearest, row, out=nearest)
-            if distances is not None:
-                distances[slot] = row
+            if two_nearest is not None:
+                two_nearest.add(slot, row.astype(np.float32, copy=False))
             bar.update(1)
     return medoids
 
@@ -75,15 +85,19 @@ def begin_with_fixed(space: Space, k: int) -> Indices:
 
 
 def draw_far(
-    nearest: NDArray[Any], weights: NDArray[np.float64], medoids: Any, power: float, rng: np.random.RandomState
-) -> int:
-    """Draw a row that is not a medoid, with odds of weight times a power of the distance to the nearest medoid."""
-    odds = raise_to_power(nearest, power) * weights
-    odds[medoids] = 0
-    if not odds.any():  # every other row is a duplicate of a medoid
-        odds[:] = weights
-        odds[medoids] = 0
-    return int(rng.choice(len(odds), p=odds / odds.sum()))
+    space: Space, nearest: NDArray[Any], medoids: Indices, power: float, rng: np.random.RandomState
+) -> np.int64:
+    """Draw a candidate that is not a medoid, with odds of weight times a power of the distance to the nearest medoid.
+
+    `nearest` holds this distance for every row.
+    """
+    candidates = space.candidates
+    weights, taken = candidates.of(space.weights), candidates.places(medoids)
+    odds = raise_to_power(candidates.of(nearest), power) * weights
+    odds[taken] = 0
+    if not odds.any():  # every other candidate is a duplicate of a medoid
+        odds = odds_by_weight(weights, taken)
+    return candidates.rows(rng.choice(candidates.n, size=1, p=odds / odds.sum()))[0]
 
 
 def raise_to_power(distances: NDArray[Any], power: float) -> NDArray[np.float64]:
@@ -101,26 +115,25 @@ def ls_kmeans_plus_plus(
     """Draw medoids by k-means++, then propose more rows one after the other, and swap in those that lower the loss.
 
     Return the medoids, the number of proposals and the number of swaps. The proposals end early if every row is at
-    distance 0 from a medoid. The search knows the nearest and the second nearest medoid of every row, so that a
-    proposal can be tried in the place of each medoid at the cost of its n distances.
+    distance 0 from a medoid.
     """
-    distances = np.empty((k, space.n), np.float32)
-    medoids = kmeans_plus_plus(space, k, run, power=power, distances=distances)
-    n_proposals = n_proposals if len(space.fixed) < k < space.n else 0  # a swap takes a free medoid and another row
+    two_nearest = TwoNearest(space.n)
+    medoids = kmeans_plus_plus(space, k, run, power=power, two_nearest=two_nearest)
+    n_fixed, n_made, n_swaps = len(space.fixed), 0, 0
+    n_proposals = n_proposals if n_fixed < k < space.candidates.n else 0  # a swap takes a free medoid and another row
     with run.stages.stage("local search", total=n_proposals, unit=" proposals") as bar:
-        # The search ends after a full cycle of candidates without a swap. It is told of more candidates than rows, so
-        # that rejected proposals never make up a full cycle.
-        n_candidates = space.n + n_proposals
-        search = _core.SwapSearch(n_candidates, medoids, distances, space.weights, 0.0, len(space.fixed))
-        del distances  # the search has copied them
-        n_made = 0
-        while n_made < n_proposals and search.nearest_distances.any():
+        while n_made < n_proposals and two_nearest.distances[0].any():
             n_made += 1
-            candidate = draw_far(search.nearest_distances, space.weights, search.medoids, power, run.rng)
-            row = space.distances_from(np.array([candidate])).column().astype(np.float32)
-            search.sweep(row[np.newaxis], candidate, 1)
+            candidate = draw_far(space, two_nearest.distances[0], medoids, power, run.rng)
+            row = space.distances_from(np.array([candidate])).column().astype(np.float32, copy=False)
+            changes = two_nearest.changes(row, space.weights, k)
+            slot = n_fixed + int(np.argmin(changes[n_fixed:]))
+            if changes[slot] < 0:
+                medoids[slot] = candidate
+                two_nearest.replace(slot, row, space, medoids)
+                n_swaps += 1
             bar.update(1)
-    return np.array(search.medoids, dtype=np.int64), n_made, search.n_swaps
+    return medoids, n_made, n_swaps
 
 
 def kmc2(space: Space, k: int, run: Run, *, chain_length: int = CHAIN_LENGTH, power: float = 1.0) -> Indices:

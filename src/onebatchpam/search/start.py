@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onebatchpam._parameters import check_choice, check_integer, check_medoids
+from onebatchpam._parameters import as_array, check_choice, check_integer, check_medoids
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.search.build import Build
@@ -36,7 +36,8 @@ def check_init(init: Any, k: int) -> str | Indices:
     """Check the `init` parameter of an estimator, and return it: the name of a method, or k row indices."""
     if isinstance(init, str):
         return check_choice(init, "init", ("auto", *INITS))
-    return check_medoids(init, k, None, "init")
+    expected = f"one of {', '.join(map(repr, ('auto', *INITS)))}, or {k} row indices"
+    return check_medoids(as_array(init, "init", expected), k, None, "init")
 
 
 def check_n_init(n_init: Any, init: Any) -> int:
@@ -54,9 +55,9 @@ def choose_start(init: str | Indices, last_medoids: Indices | None, space: Space
     """Return the start of a search with a batch of m rows; medoids of the last fit take precedence over `init`."""
     if last_medoids is not None:
         name = "medoid_indices_ of the last fit (warm_start=True)"
-        return put_fixed_first(space, space.find(last_medoids, k, name), name)
+        return check_start(space, space.find(last_medoids, k, name), name)
     if isinstance(init, str) and starts_by_build(init, m, space.n):
-        return Build(k, space.fixed)
+        return Build(k, space.candidates.places(space.fixed))
     return draw_medoids(init, space, k, run)
 
 
@@ -69,11 +70,18 @@ def draw_medoids(init: str | Indices, space: Space, k: int, run: Run) -> Indices
     """Return k distinct rows: drawn by the method that `init` names, or the rows that the user passed as `init`."""
     if isinstance(init, str):
         return METHODS["random" if init == "auto" else init](space, k, run)
-    return put_fixed_first(space, space.find(init, k, "init"), "init")
+    return check_start(space, space.find(init, k, "init"), "init")
 
 
-def put_fixed_first(space: Space, medoids: Indices, name: str) -> Indices:
-    """Return medoids with the fixed ones moved to the front; raise if one of these is missing."""
+def check_start(space: Space, medoids: Indices, name: str) -> Indices:
+    """Return medoids with the fixed ones moved to the front; raise if a fixed one is missing, or for other rows."""
+    others = medoids[~space.candidates.marked()[medoids]]
+    if len(others):
+        row = space.given_indices(others)[0]
+        raise ValueError(
+            f"{name} holds row {row}, which is not one of the candidates (if fit is given none, these are the rows "
+            "that lack no value): expected candidates, or fit(..., candidates='all')"
+        )
     missing = np.setdiff1d(space.fixed, medoids)
     if len(missing):
         row = space.given_indices(missing)[0]

@@ -1,8 +1,8 @@
 """The swap search: all rows of a block are candidates, and the loss is summed over its columns.
 
-The native search sees the block tile by tile, so that Ctrl-C is answered and progress is shown between tiles. With very
-many candidates, the search first converges among a few of them, evenly spaced, because these already yield most swaps;
-then it goes on with all candidates.
+The native search sees the block tile by tile, so that progress is shown between tiles. With very many candidates, the
+search first converges among a few of them, evenly spaced, because these already yield most swaps; then it goes on with
+all candidates.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from tqdm.auto import tqdm
 
 from onebatchpam import _core
@@ -21,8 +21,10 @@ from onebatchpam._parameters import (
     check_medoids,
     check_n_clusters,
     check_not_negative,
+    check_seed,
     check_weights,
     resolve_n_jobs,
+    spread_weights,
 )
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
@@ -30,6 +32,7 @@ from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block, WholeBlock, check_block
 from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.first_medoids import random_medoids
+from onebatchpam.space import Candidates
 
 # With more candidates than this, the search first converges among every 16th of them, or among more if these would be
 # fewer than a fifth of this number. The rule depends only on the number of candidates, because the storage of a block
@@ -75,20 +78,32 @@ class SwapOptions:
 
 
 def run_swaps(
-    block: Block, start: Indices | Build, weights: NDArray[np.float64], options: SwapOptions, run: Run
+    block: Block,
+    start: Indices | Build,
+    weights: NDArray[np.float64],
+    options: SwapOptions,
+    run: Run,
+    candidates: Candidates | None = None,
 ) -> SwapResult:
-    """Improve medoids by eager swaps until a full cycle of candidates brings no swap."""
+    """Improve medoids by eager swaps until a full cycle of candidates brings no swap.
+
+    The candidates are all rows of the block, or those that are named; the result names medoids by their rows as well.
+    """
+    if candidates is not None and candidates.indices is not None:
+        places = start if isinstance(start, Build) else candidates.places(start)
+        search = run_swaps(block.subset(candidates.indices), places, weights, options, run)
+        return replace(search, medoids=candidates.rows(search.medoids))
     if isinstance(start, Build):
         return _run_from_build(block, start, weights, options, run)
     with run.stages.stage("swap search", unit=" candidates") as bar:
         if len(start) == 1 and options.n_fixed == 0:
             return _find_best_single(block, start, weights, run.n_jobs)
         medoids, n_swaps = start, 0
-        for candidates in choose_levels(block.n, start):
-            level = block if candidates is None else block.subset(candidates)
-            places = medoids if candidates is None else np.searchsorted(candidates, medoids)
+        for spaced in choose_levels(block.n, start):
+            level = block if spaced is None else block.subset(spaced)
+            places = medoids if spaced is None else np.searchsorted(spaced, medoids)
             search = _sweep_until_idle(level, places, weights, options, run.n_jobs, bar)
-            medoids = search.medoids if candidates is None else candidates[search.medoids]
+            medoids = search.medoids if spaced is None else spaced[search.medoids]
             n_swaps += search.n_swaps
         return replace(search, medoids=medoids, n_swaps=n_swaps)
 
@@ -100,7 +115,7 @@ def choose_levels(n: int, medoids: Indices) -> Iterator[Indices | None]:
     """
     levels: list[Indices | None] = [None]
     while n > MANY_CANDIDATES:
-        stride = min(LARGEST_STRIDE, 5 * n // MANY_CANDIDATES)
+        stride = stride_of_level(n)
         spaced = np.arange(0, n, stride) if levels[-1] is None else levels[-1][::stride]
         candidates = np.union1d(spaced, medoids)
         if 2 * len(candidates) > n:
@@ -108,6 +123,19 @@ def choose_levels(n: int, medoids: Indices) -> Iterator[Indices | None]:
         levels.append(candidates)
         n = len(candidates)
     return reversed(levels)
+
+
+def stride_of_level(n: int) -> int:
+    """Return which of n candidates are searched first: every how many-th of them."""
+    return min(LARGEST_STRIDE, 5 * n // MANY_CANDIDATES)
+
+
+def level_sizes(n: int) -> list[int]:
+    """Return about how many candidates each level of a search among n has; the last one has all."""
+    sizes = [n]
+    while sizes[-1] > MANY_CANDIDATES:
+        sizes.append(-(-sizes[-1] // stride_of_level(sizes[-1])))
+    return sizes[::-1]
 
 
 def _sweep_until_idle(
@@ -175,15 +203,15 @@ def swap_search(
         Number of medoids, k.
     init : array-like of shape (k,), default=None
         Row indices of the medoids from which the search starts; None draws them at random.
-    weights : array-like of shape (m,), default=None
+    weights : array-like of shape (m,) or float, default=None
         Weights of the columns, not negative; None gives every column weight 1.
     max_iter : int, default=100
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
     tol : float, default=1e-6
         A swap must lower the loss by more than this fraction of it, the farthest point aside.
     n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number.
     random_state : int, RandomState or None, default=None
         Draws the first medoids if `init` is None.
 
@@ -201,13 +229,18 @@ def swap_search(
     >>> sorted(result.medoids.tolist()), result.loss
     ([1, 4], 4.0)
     """
-    with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which is refused below
+    k = check_integer(n_clusters, "n_clusters", at_least=1)
+    run = Run(resolve_n_jobs(n_jobs), check_seed(random_state, "random_state"), Stages())
+    options = SwapOptions(check_integer(max_iter, "max_iter", at_least=1), check_not_negative(tol, "tol"))
+    checked_weights = check_weights(weights, "weights", "column")
+    start = None if init is None else check_medoids(init, k, None, "init")
+    # A number too large for float32 becomes infinite, which is refused below. The check also adds up all entries, and
+    # a sum that is too large says nothing about them.
+    with np.errstate(over="ignore", invalid="ignore"):
         entries: NDArray[np.float32] = check_array(block, dtype=np.float32, order="C", input_name="block")
     n, m = entries.shape
-    k = check_n_clusters(n_clusters, n)
-    run = Run(resolve_n_jobs(n_jobs), check_random_state(random_state), Stages())
-    options = SwapOptions(check_integer(max_iter, "max_iter", at_least=1), check_not_negative(tol, "tol"))
-    weights = check_weights(weights, m)
-    medoids = random_medoids(n, k, run.rng) if init is None else check_medoids(init, k, n, "init")
+    check_n_clusters(k, n)
+    column_weights = spread_weights(checked_weights, m, "weights", "column")
+    medoids = random_medoids(n, k, run.rng) if start is None else check_medoids(start, k, n, "init")
     check_block(entries, run.n_jobs)
-    return run_swaps(WholeBlock(entries), medoids, weights, options, run)
+    return run_swaps(WholeBlock(entries), medoids, column_weights, options, run)

@@ -1,4 +1,4 @@
-"""A space: rows with a metric between them, weights of the rows, and rows that must be medoids.
+"""A space: rows with a metric between them, weights of the rows, and rows that must or may be medoids.
 
 Every dissimilarity of a fit is computed and counted here. The candidate is the first argument of the dissimilarity, the
 point the second: entry (i, j) of a block is d(candidate i, point j). This matters if the dissimilarity is asymmetric.
@@ -7,6 +7,8 @@ In: X, `metric` and `sample_weight` as users pass them (`open_space`). Out: diss
 tile.
 """
 
+from onebatchpam.space.candidates import Candidates
+from onebatchpam.space.choose import are_enough, check_number_of_candidates, choose_candidates
 from onebatchpam.space.distances import Distances, Tally, TiledDistances, name_in
-from onebatchpam.space.open import distance_block, open_space
+from onebatchpam.space.open import distance_block, open_space, warn_of_data
 from onebatchpam.space.space import SMALLEST_SCALE, Space

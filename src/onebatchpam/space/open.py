@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from onebatchpam._parameters import check_sample_weight, resolve_n_jobs
+from onebatchpam._memory import check_n_rows
+from onebatchpam._parameters import Weights, describe, spread_weights
+from onebatchpam._warn import warn
 from onebatchpam.data import load_sparse
-from onebatchpam.metrics import MetricLike, resolve_metric, tags_of
+from onebatchpam.metrics import Metric, MetricLike, resolve_metric, resolve_threads, tags_of
 from onebatchpam.space.distances import Distances
 from onebatchpam.space.space import Space
 
@@ -22,15 +24,23 @@ def open_space(
     metric_params: Mapping[str, Any] | None,
     n_jobs: int,
     estimator: object = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> Space:
-    """Check a data set, fit the metric to it, and return the space of its rows."""
-    X = load_sparse(X)
+    """Check a data set, fit the metric to it, and return the space of its rows, with checked weights."""
+    X = load_sparse(X, "X")
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X))
     rows = resolved.check(X, "X", estimator=estimator)
-    weights = check_sample_weight(sample_weight, rows.n)
+    check_n_rows(rows.n, "X")
+    weights = spread_weights(sample_weight, rows.n)
     fitted = resolved.fit(rows, weights)
+    warn_of_data(fitted)
     return Space(fitted.encode(rows), fitted, n_jobs, weights)
+
+
+def warn_of_data(metric: Metric) -> None:
+    """Give the advice of a fitted metric, if it has any, as a warning."""
+    if metric.advice is not None:
+        warn(metric.advice)
 
 
 def distance_block(
@@ -60,8 +70,9 @@ def distance_block(
         ``"seuclidean"`` and the covariance of ``"mahalanobis"`` are those of X. The ranges of ``"gower"`` are always
         those of X.
     n_jobs : int, default=None
-        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means all processors. The
-        result does not depend on it.
+        Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
+        means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
+        Python function as metric is then called from one thread.
     out : ndarray of shape (n, m), C-contiguous, default=None
         Array to which the result is written, of float32 or of the type that a new array would have.
 
@@ -79,7 +90,10 @@ def distance_block(
     """
     if tags_of(metric).is_pairwise:
         raise ValueError(f"metric={metric!r} leaves nothing to compute: expected a metric of rows, such as 'euclidean'")
-    X, Y = load_sparse(X), load_sparse(Y)
+    resolve_metric(metric, metric_params)
+    n_threads = resolve_threads(n_jobs, metric)
+    check_block_out(out)
+    X, Y = load_sparse(X, "X"), load_sparse(Y, "Y")
     resolved = resolve_metric(metric, metric_params, sparse=issparse(X) or issparse(Y))
     rows = resolved.check(X, "X")
     fitted = resolved.fit(rows)
@@ -87,20 +101,22 @@ def distance_block(
     if rows.n_features != points.n_features:
         raise ValueError(f"X has {rows.n_features} features and Y has {points.n_features}: expected the same number")
     rows = fitted.encode(rows)
-    distances = Distances(rows, fitted.pack(points, rows, resolve_n_jobs(n_jobs)))
-    check_out(out, (distances.n_rows, distances.n_columns), distances.dtype)
+    distances = Distances(rows, fitted.pack(points, rows, n_threads))
+    check_block_out(out, (distances.n_rows, distances.n_columns), distances.dtype)
     return distances.compute(out)
 
 
-def check_out(out: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-    """Raise unless `out` is None or can hold dissimilarities of this shape and type."""
+def check_block_out(out: Any, shape: tuple[int, int] | None = None, dtype: np.dtype[Any] | None = None) -> None:
+    """Raise unless `out` is None or can hold dissimilarities; their shape and type are None until the data are read."""
     if out is None:
         return
     if not isinstance(out, np.ndarray):
-        raise ValueError(f"out is of type {type(out).__name__}: expected a NumPy array, or None")
-    if out.shape != shape or out.dtype not in (np.float32, dtype) or not out.flags.carray:
+        raise ValueError(f"{describe(out, 'out')}: expected a NumPy array, or None")
+    shapes = "(n, m)" if shape is None else shape
+    dtypes = (np.float32, np.float64 if dtype is None else dtype)
+    if out.ndim != 2 or (shape is not None and out.shape != shape) or out.dtype not in dtypes or not out.flags.carray:
         raise ValueError(
             f"out has shape {out.shape}, dtype {out.dtype} and {'' if out.flags.writeable else 'no '}write access: "
-            f"expected a writeable, C-contiguous array of shape {shape} and dtype {dtype}, as np.empty({shape}, "
-            f"np.{dtype})"
+            f"expected a writeable, C-contiguous array of shape {shapes} and dtype {np.dtype(dtypes[1])}, as "
+            f"np.empty({shapes}, np.{np.dtype(dtypes[1])})"
         )

@@ -1,4 +1,4 @@
-"""A space: rows, the dissimilarity between them, their weights, and the rows that must be medoids."""
+"""A space: rows, the dissimilarity between them, their weights, and the rows that must or may be medoids."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onebatchpam._parameters import check_medoids
+from onebatchpam._parameters import NAMES, Names, check_medoids
 from onebatchpam._tiles import Indices
 from onebatchpam.data import Rows
 from onebatchpam.metrics import Metric
+from onebatchpam.space.candidates import Candidates
 from onebatchpam.space.distances import Distances, Tally, name_in
 
 # If no dissimilarity of a block is larger than this, they may be too small for float32, or for squares in float32.
@@ -18,10 +19,11 @@ SMALLEST_SCALE = 1e-12
 
 
 class Space:
-    """Rows with a fitted metric, the weights of the rows in every sum, and the medoids that are fixed.
+    """Rows with a fitted metric, the weights of the rows in every sum, the medoids that are fixed, and the candidates.
 
-    Fixed medoids come before all other medoids. A space may hold only some of the user's rows; `given_indices` returns
-    their indices in the user's data, by which error messages name them.
+    Candidates are the rows that may become medoids. Fixed medoids are candidates, and come before all other medoids. A
+    space may hold only some of the user's rows; `given_indices` returns their indices in the user's data, by which
+    error messages name them.
     """
 
     def __init__(
@@ -38,7 +40,7 @@ class Space:
         self.n = rows.n
         self.rows, self.metric = rows, metric
         self.weights = np.ones(rows.n) if weights is None else weights
-        self.fixed = np.empty(0, np.int64)
+        self.fixed, self.candidates = np.empty(0, np.int64), Candidates(rows.n)
         self.n_given = rows.n if n_given is None else n_given
         self.tally = Tally() if tally is None else tally
         self._n_jobs, self._indices = n_jobs, indices
@@ -88,9 +90,10 @@ class Space:
             np.empty((chosen.n, chosen.n), np.float32)
         )
         if np.abs(rounded - exact).max() > 0.01 * exact.max():
+            factor = 1 / max(exact.max(), np.finfo(np.float64).tiny)  # that of a smaller number would be infinite
             raise ValueError(
                 f"the dissimilarities are too small for float32: that of two rows is {exact.max():.3g}, and becomes "
-                f"{rounded.flat[exact.argmax()]:.3g}; multiply the data by a constant, such as {1 / exact.max():.0e}"
+                f"{rounded.flat[exact.argmax()]:.3g}; multiply the data by a constant, such as {factor:.0e}"
             )
 
     def whole_block(self) -> NDArray[np.float32] | None:
@@ -100,6 +103,10 @@ class Space:
     def given(self, indices: Indices) -> Any:
         """Return rows in the form in which the user passed them; None if the data are precomputed dissimilarities."""
         return self.rows.given(indices)
+
+    def show(self, indices: Indices) -> Any:
+        """Return rows as the user knows them: a frame if the data are a frame or a table in files."""
+        return self.rows.show(indices)
 
     def given_indices(self, indices: Indices) -> Indices:
         """Return the indices that these rows have in the user's data."""
@@ -117,19 +124,41 @@ class Space:
             raise ValueError(f"{name} holds row {absent[0]}, whose weight is zero: expected rows of positive weight")
         return places
 
-    def present(self) -> Space:
-        """Return the space without the rows of weight zero, which count as absent."""
-        if self.weights.all():
+    def in_memory(self) -> Space:
+        """Return the space with all its rows in memory, for algorithms that fetch rows again and again."""
+        rows = self.rows.in_memory()
+        if rows is self.rows:
             return self
-        indices = np.flatnonzero(self.weights)
-        present = Space(
+        loaded = Space(
+            rows,
+            self.metric,
+            self._n_jobs,
+            self.weights,
+            n_given=self.n_given,
+            indices=self._indices,
+            tally=self.tally,
+        )
+        loaded.fixed, loaded.candidates = self.fixed, self.candidates
+        return loaded
+
+    def choose(self, indices: Indices) -> Space:
+        """Return the space of these rows, all of which may become medoids."""
+        return Space(
             self.rows.choose(indices),
             self.metric,
             self._n_jobs,
             self.weights[indices],
             n_given=self.n_given,
-            indices=indices,
+            indices=self.given_indices(indices),
             tally=self.tally,
         )
-        present.fixed = present.find(self.fixed, len(self.fixed), "fixed_medoids")
+
+    def present(self, names: Names = NAMES) -> Space:
+        """Return the space without the rows of weight zero, which count as absent."""
+        if self.weights.all():
+            return self
+        indices = np.flatnonzero(self.weights)
+        present = self.choose(indices)
+        present.fixed = present.find(self.fixed, len(self.fixed), names.fixed)
+        present.candidates = Candidates(present.n, np.flatnonzero(self.candidates.marked()[indices]))
         return present

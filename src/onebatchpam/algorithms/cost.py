@@ -1,0 +1,305 @@
+"""What a fit of OneBatchPAM will cost: how many dissimilarities, how much memory, about how many seconds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onebatchpam._parameters import Settings, check_integer, describe, is_integer
+from onebatchpam._progress import Stages
+from onebatchpam._run import Run
+from onebatchpam._show import Items, Listing, show_bytes, show_count, show_seconds, show_share
+from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_STARTS, MOST_ROWS_FOR_CORE
+from onebatchpam.algorithms.fit_summary import STORAGES
+from onebatchpam.algorithms.rates import Rates, measure_rates
+from onebatchpam.batch import resolve_batch_size
+from onebatchpam.blocks import affordable_rank, choose_storage
+from onebatchpam.metrics import MetricLike, tags_of
+from onebatchpam.search import (
+    CANDIDATES_PER_MEDOID,
+    GROUP_SIZE,
+    GROUPS_OF_POINT,
+    JUDGES_PER_CLUSTER,
+    MANY_CANDIDATES,
+    MOST_ENTRIES_OF_GROUP,
+    count_confirming,
+    count_refining,
+    level_sizes,
+    starts_by_build,
+)
+from onebatchpam.space import Space
+
+# How often a search passes over the candidates, and how many rounds its refinement takes, depends on the data; these
+# are usual numbers. A search among very many candidates leaves its last swaps to refinement, and makes fewer passes.
+USUAL_PASSES = 3
+USUAL_LAST_PASSES = 2
+USUAL_ROUNDS = 3
+# The Lagrangian dual compares all pairs of rows so many times.
+PASSES_OF_CORE = 9
+# A later round of refinement tries fewer candidates than the first one, and judges the members of fewer clusters.
+LATER_CANDIDATES, LATER_MEMBERS = 0.15, 0.6
+# The swap search passes over the candidates of a round so many times.
+PASSES_OF_ROUND = 3
+SAMPLE_ROWS = 20_000  # at most so many rows are used to measure speed
+SAMPLE_ENTRIES = 2**24  # and so many numbers in all
+MOST_ROWS, MOST_FEATURES = 10**15, 10**8  # for which a cost can be estimated
+DTYPES = ("float64", "float32", "uint8")
+BYTES_OF_ROW, BYTES_OF_TILES = 48, 40_000_000  # see "Peak memory" in docs/large_data.md
+
+
+@dataclass(frozen=True, repr=False)
+class CostEstimate(Listing):
+    """What a fit will cost, the result of `estimate_cost`; it prints as a list.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of rows.
+    n_clusters : int
+        Number of medoids.
+    metric : str
+        Dissimilarity; the name of the function if it is one.
+    batch_size : int
+        Number of batch points, m.
+    block_storage : {"whole", "reduced", "recomputed"}
+        How much of the block of n x m dissimilarities will be kept, with the memory that is free now or `memory_limit`.
+    block_bytes : int
+        Size of the whole block.
+    memory_bytes : int
+        Memory that the fit takes at most beyond X.
+    n_distances : int
+        About how many dissimilarities will be computed.
+    share_of_all_pairs : float
+        These as a fraction of the n² that PAM computes.
+    n_passes : int
+        Number of passes of the search over all candidates that was assumed.
+    n_refine_rounds : int
+        Number of rounds of refinement that was assumed.
+    n_jobs : int
+        Number of threads.
+    seconds : dict
+        Seconds of each stage, from a short measurement on this machine.
+    """
+
+    n_samples: int
+    n_clusters: int
+    metric: str
+    batch_size: int
+    block_storage: str
+    block_bytes: int
+    memory_bytes: int
+    n_distances: int
+    share_of_all_pairs: float
+    n_passes: int
+    n_refine_rounds: int
+    n_jobs: int
+    seconds: dict[str, float]
+
+    @property
+    def total_seconds(self) -> float:
+        """The seconds of all stages together."""
+        return sum(self.seconds.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the attributes as a dictionary of numbers and texts, ready for JSON."""
+        return {**asdict(self), "total_seconds": self.total_seconds}
+
+    def _items(self) -> Items:
+        n, m, share = self.n_samples, self.batch_size, show_share(self.share_of_all_pairs)
+        return [
+            ("rows n, medoids k", f"{n:,}, {self.n_clusters:,}; metric {self.metric}"),
+            ("batch points m", f"{m:,}{' (all rows)' if m == n else ''}"),
+            ("block n x m", f"{show_bytes(self.block_bytes)}, {STORAGES[self.block_storage]}"),
+            ("memory beyond X", f"at most {show_bytes(self.memory_bytes)}"),
+            ("distances", f"about {show_count(self.n_distances)}, {share} of the n² of PAM"),
+            ("seconds", f"about {show_seconds(self.total_seconds)} with {self.n_jobs} threads"),
+            *((f"  {name}", show_seconds(seconds)) for name, seconds in self.seconds.items()),
+        ]
+
+    def _note(self) -> str:
+        rounds = f" and {self.n_refine_rounds} rounds of refinement" if self.n_refine_rounds else ""
+        return (
+            f"Measured just now on this machine, for {self.n_passes} passes of the search{rounds}; "
+            "how many a fit takes depends on the data."
+        )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The work of a stage: how many dissimilarities or entries of each kind of `Rates`."""
+
+    kept: float = 0
+    computed: float = 0
+    confirmed: float = 0
+    searched: float = 0
+
+    @property
+    def n_distances(self) -> float:
+        return self.kept + self.computed + self.confirmed
+
+    def seconds(self, rates: Rates) -> float:
+        """Return how long the work takes at these rates."""
+        return sum(count * getattr(rates, name) for name, count in asdict(self).items())
+
+
+def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> CostEstimate:
+    """Estimate the cost of a fit to n rows, of which some or all are in the space."""
+    k, m = settings.n_clusters, resolve_batch_size(settings.batch_size, n, settings.n_clusters)
+    first = np.zeros(1, np.int64)
+    is_cheap = space.distances_to(first, first).is_cheap
+    storage = choose_storage(n, m, k, settings.memory_limit, is_cheap=is_cheap)
+    levels, n_rounds = list_levels(n, m, settings), count_rounds(n, m, settings)
+    n_starts = count_starts(n, m, settings)
+    has_core = EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
+    stages = {
+        "distances": Stage(kept=n * m) if storage == "whole" else Stage(computed=n * m),
+        "swap search": search_work(n, m, levels, storage, n_starts),
+        "refinement": refinement_work(n, m, k, n_rounds, storage, n_starts),
+        "pool search": pool_work(n, m, k, n_starts),
+        "core": Stage(computed=PASSES_OF_CORE * n * n) if has_core else Stage(),
+        "assignment": Stage(computed=n * k),
+    }
+    run = Run(settings.n_jobs, settings.random_state, Stages())
+    rates = measure_rates(space.choose(choose_sample(space)), m, k, run)
+    n_distances = int(sum(stage.n_distances for stage in stages.values()))
+    return CostEstimate(
+        n_samples=n,
+        n_clusters=k,
+        metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "function"),
+        batch_size=m,
+        block_storage=storage,
+        block_bytes=4 * n * m,
+        memory_bytes=count_bytes(n, m, k, space.rows.row_size, storage, settings.memory_limit, n_rounds),
+        n_distances=n_distances,
+        share_of_all_pairs=n_distances / n**2,
+        n_passes=levels[-1][1],
+        n_refine_rounds=n_rounds,
+        n_jobs=settings.n_jobs,
+        seconds={name: stage.seconds(rates) for name, stage in stages.items() if stage != Stage()},
+    )
+
+
+def list_levels(n: int, m: int, settings: Settings) -> list[tuple[int, int]]:
+    """Return the levels of the search: the number of candidates of each, and the usual number of passes over them."""
+    if settings.n_clusters == 1:
+        return [(n, 1)]  # the best single medoid is found in one pass over all candidates
+    few = settings.refine > 0 and m < n and n > MANY_CANDIDATES
+    sizes = level_sizes(n)
+    usual = [USUAL_PASSES] * (len(sizes) - 1) + [USUAL_LAST_PASSES if few else USUAL_PASSES]
+    return [(size, min(settings.max_iter, passes)) for size, passes in zip(sizes, usual, strict=True)]
+
+
+def count_rounds(n: int, m: int, settings: Settings) -> int:
+    """Return the usual number of rounds of refinement; a batch of all rows needs none."""
+    return 0 if m == n else min(settings.refine, USUAL_ROUNDS)
+
+
+def count_starts(n: int, m: int, settings: Settings) -> int:
+    """Return the number of starts; BUILD draws nothing, so that the effort adds none to it."""
+    if isinstance(settings.init, str) and starts_by_build(settings.init, m, n):
+        return int(settings.n_init)
+    return max(settings.n_init, EFFORTS[settings.effort].n_starts)
+
+
+def search_work(n: int, m: int, levels: list[tuple[int, int]], storage: str, n_starts: int) -> Stage:
+    """Return the work of the swap search."""
+    swept = m * sum(size * passes for size, passes in levels)
+    computed = {"whole": 0, "reduced": n * m, "recomputed": swept}[storage]
+    return Stage(computed=computed * n_starts, searched=swept * n_starts)
+
+
+def refinement_work(n: int, m: int, k: int, n_rounds: int, storage: str, n_starts: int) -> Stage:
+    """Return the work of refinement; with several starts, the best result is refined once more."""
+    if n_rounds == 0:
+        return Stage()
+    confirming = count_refining(n, m, k)
+    points = confirming.n_points
+    # A point is compared with the candidates of all medoids, or with those of its groups.
+    compared = GROUP_SIZE * GROUPS_OF_POINT if confirming.in_groups else k
+    candidates = (1 + LATER_CANDIDATES * (n_rounds - 1)) * CANDIDATES_PER_MEDOID * compared
+    judged = (1 + LATER_MEMBERS * (n_rounds - 1)) * n * min(JUDGES_PER_CLUSTER, points / k)
+    labelled = 0 if points == n else n * k * (n_rounds + 2)  # for members of each round, and two objectives at the end
+    screened = n_rounds * points * m
+    confirmed = (k + candidates) * points
+    computed = judged + labelled + (screened if storage == "recomputed" else 0)
+    searched = screened + PASSES_OF_ROUND * confirmed
+    n_times = n_starts + (n_starts > 1)
+    return Stage(computed=computed * n_times, confirmed=confirmed * n_times, searched=searched * n_times)
+
+
+def pool_work(n: int, m: int, k: int, n_starts: int) -> Stage:
+    """Return the work of the search that combines the medoids of several starts."""
+    if n_starts == 1 or k == 1:
+        return Stage()
+    pool = k * n_starts
+    points = count_confirming(n, m, k, pool, n).n_points
+    labelled = n * k * (n_starts + (0 if points == n else 2))  # the objectives of all starts, and of the result
+    return Stage(computed=labelled, confirmed=pool * points, searched=KICKS_OF_STARTS * pool * points)
+
+
+def count_bytes(n: int, m: int, k: int, row_size: int, storage: str, memory_limit: int, n_rounds: int) -> int:
+    """Return the memory that a fit takes at most beyond X, by the formulas of docs/large_data.md."""
+    kept = {"whole": 4 * n * m, "recomputed": 0}.get(storage)
+    if kept is None:
+        rank = affordable_rank(n, m, k, memory_limit)
+        kept = min(memory_limit, int(6 * n * m * rank / (k + 1)))
+    points = count_refining(n, m, k).n_points if n_rounds else 0
+    if n_rounds and count_refining(n, m, k).in_groups:
+        entries = MOST_ENTRIES_OF_GROUP  # the candidates of one group at a time
+    else:
+        entries = (1 + CANDIDATES_PER_MEDOID) * k * points
+    candidates = min(4 * entries, max(memory_limit - kept, 1024 * points))
+    return BYTES_OF_ROW * n + m * (4 * k + 8 * row_size) + BYTES_OF_TILES + kept + 16 * k * points + candidates
+
+
+def choose_sample(space: Space) -> NDArray[np.int64]:
+    """Return the indices of some rows of a space, spread over all of them."""
+    size = max(1, min(space.n, SAMPLE_ROWS, SAMPLE_ENTRIES // max(1, space.rows.row_size)))
+    return np.linspace(0, space.n - 1, size).astype(np.int64)
+
+
+def is_shape(X: Any) -> bool:
+    """Tell whether X is not a data set, but its numbers of rows and features."""
+    return isinstance(X, tuple) and len(X) == 2 and all(map(is_integer, X))
+
+
+def check_shape(n: Any, n_features: Any, *, is_needed: bool) -> tuple[int, int]:
+    """Check the numbers of rows and of features, and return them; that of features may be None if it is not needed."""
+    n = check_integer(n, "n_samples", at_least=1, at_most=MOST_ROWS)
+    if n_features is None and not is_needed:
+        return n, 1
+    return n, check_integer(n_features, "n_features", at_least=1, at_most=MOST_FEATURES)
+
+
+def check_dtype(dtype: Any, name: str = "dtype") -> np.dtype[Any]:
+    """Check the type of numbers, given by its name or as NumPy's type, and return it."""
+    try:
+        known = None if dtype is None else np.dtype(dtype)
+    except (TypeError, ValueError):
+        known = None
+    if known is None or known.name not in DTYPES:
+        raise ValueError(f"{describe(dtype, name)}: expected one of {', '.join(map(repr, DTYPES))}")
+    return known
+
+
+def make_rows(n: int, n_features: int, dtype: np.dtype[Any], metric: MetricLike) -> ArrayLike:
+    """Return random rows to measure the speed of a metric, or random dissimilarities if they are precomputed."""
+    tags, rng = tags_of(metric), np.random.RandomState(0)
+    if tags.takes_only_text or not isinstance(metric, str):
+        raise ValueError(
+            f"how long {describe(metric, 'metric')} takes depends on the rows: expected some of them, as in "
+            "estimate_cost(..., sample=rows) or model.estimate_cost(X)"
+        )
+    size = max(2, min(n, SAMPLE_ROWS, SAMPLE_ENTRIES // n_features))
+    if tags.is_pairwise:
+        size = max(2, min(n, int(SAMPLE_ENTRIES**0.5)))
+        matrix = rng.random_sample((size, size)).astype(np.float32 if dtype == np.uint8 else dtype)
+        matrix += matrix.T
+        np.fill_diagonal(matrix, 0)
+        return matrix
+    if dtype == np.uint8:
+        return rng.randint(0, 256, (size, n_features), dtype)
+    return rng.random_sample((size, n_features)).astype(dtype)

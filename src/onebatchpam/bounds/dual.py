@@ -1,0 +1,184 @@
+"""Maximising the Lagrangian dual: rounds of climbing on a core of candidates, and of pricing all candidates.
+
+Only candidates with a small reduced cost matter. Each round climbs on a core of such candidates. Then one pass over the
+whole block prices all candidates, which gives a valid bound and shows which candidates the core lacks.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebatchpam import _core
+from onebatchpam._run import Run
+from onebatchpam._tiles import Indices
+from onebatchpam.blocks import Block
+from onebatchpam.bounds.ascent import Ascent, Core, Multipliers, weighted_sum
+from onebatchpam.bounds.solution import Solution
+from onebatchpam.search import smallest_of_each
+
+# After each round, the core gets the candidates with the smallest costs: so many of each cluster, so that the core
+# covers all of the data, and so many more for each medoid among all candidates.
+ADDED_PER_CLUSTER, ADDED_PER_MEDOID = 15, 5
+# The steps of the first round, the factor by which each further round has more, and the most.
+FIRST_STEPS, STEP_GROWTH, MOST_STEPS = 20, 1.5, 200
+MOST_ROUNDS = 12
+# The rounds end when the last one raised the bound by less than this fraction of it, and of the gap that is left.
+LEAST_GAIN, LEAST_SHARE = 1e-4, 0.1
+# Dissimilarities are rounded to float32, which changes each of them, and so any objective, by at most this fraction.
+ROUNDING = 2.0**-23
+
+
+class Deadline:
+    """The time at which a computation has to end; with None, it never has to."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._began, self._seconds = time.perf_counter(), np.inf if seconds is None else seconds
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds since the beginning."""
+        return time.perf_counter() - self._began
+
+    def leaves(self, seconds: float) -> bool:
+        """Tell whether there is this much time left."""
+        return self.elapsed + seconds < self._seconds
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Points with their weights, and the block of all candidates x points, of whose candidates k are to be chosen."""
+
+    block: Block
+    points: Indices  # as rows of the space
+    weights: NDArray[np.float64]
+    solution: Solution  # of the whole space
+    ceilings: NDArray[np.float64]  # the largest multipliers that a point may have
+
+    def price(self, multipliers: Multipliers, run: Run) -> tuple[NDArray[np.float64], float]:
+        """Return the weighted sum of min(d, multiplier) for every candidate, and the valid bound that follows.
+
+        A sum is the reduced cost of the candidate plus the weighted sum of all multipliers.
+        """
+        sums = np.empty(self.block.n)
+        with run.stages.stage("pricing", total=self.block.n) as bar:
+            for rows, tile in self.block.tiles():
+                _core.RowSummer(self.weights, sums[rows], run.n_jobs, multipliers).see(tile)
+                bar.update(len(tile))
+        return sums, self._bound(sums, multipliers)
+
+    def _bound(self, sums: NDArray[np.float64], multipliers: Multipliers) -> float:
+        """Return a bound that holds in exact arithmetic: all roundings are allowed for."""
+        k, fixed, n_free = len(self.solution.medoids), self._fixed, self.solution.n_free
+        others = np.delete(sums, fixed)
+        smallest = np.concatenate([sums[fixed], np.partition(others, n_free - 1)[:n_free] if n_free else []])
+        if k == 1:
+            bound, total = float(smallest[0]), float(smallest[0])
+        else:
+            total = weighted_sum(self.weights, multipliers)
+            bound = float(smallest.sum()) - (k - 1) * total
+        # Each of the k + 1 sums has a relative error of at most (number of terms + 2) 2^-53, and is at most the total.
+        allowance = 4 * k * (len(self.weights) + k + 2) * 2.0**-53 * total
+        return max(0.0, (bound - allowance) * (1 - ROUNDING))
+
+    @property
+    def _fixed(self) -> Indices:
+        return self.solution.medoids[: self.solution.n_fixed]
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """The best bound that was found, and by which sums of the candidates; see `Problem.price`."""
+
+    bound: float
+    n_rounds: int
+    n_iter: int
+    stopped_by: str | None
+    sums: NDArray[np.float64]
+
+
+def maximise(problem: Problem, deadline: Deadline, max_bytes: int, run: Run) -> Maximum:
+    """Return the best bound that the dual gives within the deadline; the first pass is made in any case."""
+    if problem.solution.n_free <= 1:
+        # With at most one medoid to choose, the best multipliers are known: the distances to the fixed medoids.
+        to_fixed = problem.solution.to_fixed[problem.points]
+        sums, bound = problem.price(np.minimum(to_fixed, problem.ceilings).astype(np.float32), run)
+        return Maximum(bound, 1, 0, None, sums)
+    climber = _Climber(problem, deadline, max_bytes, run)
+    stopped_by = None
+    climber.price()
+    try:
+        while not climber.is_done:
+            if not deadline.leaves(climber.seconds_per_pass):
+                stopped_by = "time_limit"
+                break
+            climber.climb()
+            climber.price()
+    except KeyboardInterrupt:
+        stopped_by = "Ctrl-C"
+    return Maximum(climber.bound, climber.n_rounds, climber.ascent.n_steps, stopped_by, climber.sums)
+
+
+class _Climber:
+    """The rounds of one maximisation."""
+
+    def __init__(self, problem: Problem, deadline: Deadline, max_bytes: int, run: Run) -> None:
+        self._problem, self._deadline, self._max_bytes, self._run = problem, deadline, max_bytes, run
+        solution, points = problem.solution, problem.points
+        nearest, second = (values[points].astype(np.float64) for values in (solution.nearest, solution.second))
+        scales = second + 1e-3 * second.mean() + np.finfo(np.float32).tiny
+        start = np.minimum((nearest + second) / 2, problem.ceilings).astype(np.float32)
+        weighted_objective = weighted_sum(problem.weights, nearest)
+        self.ascent = Ascent(start, problem.ceilings, scales, problem.weights, weighted_objective, run.n_jobs)
+        self.bound, self.n_rounds, self.is_done, self.seconds_per_pass = 0.0, 0, False, 0.0
+        self.sums = np.empty(0)  # those of the best bound
+        self._objective = weighted_objective
+        self._candidates = solution.medoids
+        self._wanted = np.empty(0, np.int64)
+
+    def price(self) -> None:
+        """Price all candidates: find the bound, and the candidates that the core should get."""
+        began = self._deadline.elapsed
+        sums, bound = self._problem.price(self.ascent.multipliers, self._run)
+        self.seconds_per_pass = self._deadline.elapsed - began
+        if bound >= self.bound:
+            self.sums = sums
+        self._take_in(bound)
+        self._wanted = self._find_wanted(sums)
+
+    def _take_in(self, bound: float) -> None:
+        """Note the bound of the last round, and whether it was the last that is worth its time."""
+        gap = self._objective - bound
+        # The bound may rise by the last gain once more, and by as much as the core, which lacks candidates, promised.
+        possible_gain = max(bound - self.bound, self.ascent.bound - bound)
+        is_idle = self.n_rounds > 0 and possible_gain < min(LEAST_GAIN * bound, LEAST_SHARE * gap)
+        is_close = gap <= 4 * ROUNDING * self._objective
+        self.bound, self.n_rounds = max(self.bound, bound), self.n_rounds + 1
+        self.is_done = is_close or is_idle or self.n_rounds > MOST_ROUNDS
+
+    def _find_wanted(self, sums: NDArray[np.float64]) -> Indices:
+        """Return the candidates with the smallest sums, of each cluster and of all, in ascending order of the sums."""
+        by_cluster = smallest_of_each(self._problem.solution.labels, sums, ADDED_PER_CLUSTER)
+        n_added = min(len(sums), ADDED_PER_MEDOID * len(self._problem.solution.medoids))
+        wanted = np.union1d(by_cluster, np.argpartition(sums, n_added - 1)[:n_added])
+        return wanted[np.argsort(sums[wanted], kind="stable")]
+
+    def climb(self) -> None:
+        """Extend the core by the candidates that the last pass found, and climb on it."""
+        solution, run = self._problem.solution, self._run
+        new = self._wanted[~np.isin(self._wanted, self._candidates)]
+        self._candidates = np.concatenate([self._candidates, new])
+        split = solution.n_fixed, solution.n_free
+        ceilings = self.ascent.ceilings()
+        core = Core.of(self._problem.block, self._candidates, ceilings, split, self._max_bytes, run.n_jobs)
+        n_steps = min(MOST_STEPS, int(FIRST_STEPS * STEP_GROWTH ** (self.n_rounds - 1)))
+        with run.stages.stage("dual ascent", total=n_steps, unit=" steps") as bar:
+
+            def go_on() -> bool:
+                bar.update(1)
+                return self._deadline.leaves(self.seconds_per_pass)
+
+            self.ascent.climb(core, n_steps, go_on)

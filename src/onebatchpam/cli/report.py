@@ -1,0 +1,37 @@
+"""`onebatchpam report`: the page on a clustering, written anew from its folder and its data."""
+
+from __future__ import annotations
+
+import argparse
+
+from onebatchpam.cli.cluster import parse_show_as, title_of
+from onebatchpam.cli.formats import name_of
+from onebatchpam.cli.messages import Messages
+from onebatchpam.cli.models import load_model
+from onebatchpam.cli.outputs import check_new, new_file
+from onebatchpam.cli.predict import read_like, read_summary
+from onebatchpam.report import write_report
+
+
+def run(arguments: argparse.Namespace, messages: Messages) -> None:
+    """Write the report of a clustering."""
+    check_new(arguments.output, force=arguments.force)
+    show_as = parse_show_as(arguments.show_as)
+    summary, model = read_summary(arguments.model), load_model(arguments.model)
+    data = read_like(arguments, summary)
+    if data.n != summary["rows"]:
+        raise ValueError(
+            f"{name_of(arguments.file)} has {data.n:,} rows: expected the {summary['rows']:,} rows of the fit"
+        )
+    with new_file(arguments.output, force=arguments.force) as path:
+        write_report(
+            model,
+            data.X,
+            path,
+            title=arguments.title or title_of(data),
+            row_names=data.names,
+            show_as=show_as,
+            command=summary.get("command"),
+            warnings=summary.get("warnings", ()),
+        )
+    messages.say(f"written: {arguments.output}")

@@ -1,0 +1,124 @@
+"""Confirmation: candidates are compared with many points, and swapped in where that lowers the loss over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebatchpam import _core, _tiles
+from onebatchpam._draws import Batch
+from onebatchpam._run import Run
+from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
+from onebatchpam.blocks import Block, WholeBlock, fill_checked, open_block
+from onebatchpam.search.assignment import Assignment, spread_medoids
+from onebatchpam.search.refinable import Refinable
+from onebatchpam.search.swaps import SwapOptions, SwapResult, run_swaps
+from onebatchpam.space import Space, TiledDistances
+
+# Rows of a tile that are transposed at a time: so few that a column of them stays in the first-level cache.
+ROWS_TRANSPOSED = 256
+
+# Takes the arguments of `run_swaps`, and improves medoids by swaps within the block.
+SearchBlock = Callable[[Block, Indices, NDArray[np.float64], SwapOptions, Run], SwapResult]
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The loss over the points after a round, the number of its swaps, and which slots have another medoid."""
+
+    loss: float
+    n_swaps: int
+    is_replaced: NDArray[np.bool_]
+
+
+class Confirmation:
+    """Medoids with their dissimilarities to the confirming points; makes the swaps that these points confirm."""
+
+    def __init__(
+        self,
+        population: Refinable,
+        medoids: Indices,
+        points: Batch,
+        buffer: TileBuffer,
+        limit: Callable[[], int],
+        options: SwapOptions,
+        run: Run,
+    ) -> None:
+        self.medoids = medoids
+        self._population, self._points, self._buffer, self._limit = population, points, buffer, limit
+        self._options, self._run = options, run
+        self._rows = np.empty((len(medoids), len(points.indices)), np.float32)
+        self._fill(self._rows, medoids)
+
+    def state(self) -> _core.SwapSearch:
+        """Return a search that knows the nearest and second nearest medoids of all points, and the loss."""
+        k = len(self.medoids)
+        return _core.SwapSearch(k, np.arange(k), self._rows, self._points.weights, self._options.tol)
+
+    def spread_medoids(self) -> None:
+        """Replace duplicate medoids, as the assignment would do at the end; this never makes the loss worse."""
+        state = self.state()
+        assignment = Assignment(state.nearest, state.nearest_distances, self._population.space.weights)
+        spread = spread_medoids(self._population.space, self.medoids, assignment)
+        if not np.array_equal(spread, self.medoids):
+            self.medoids = spread
+            self._fill(self._rows, spread)
+
+    def confirm(self, candidates: Indices, search_block: SearchBlock = run_swaps) -> Confirmed:
+        """Swap candidates in where that lowers the loss over the points."""
+        k = len(self.medoids)
+        contenders = np.concatenate([self.medoids, candidates[~np.isin(candidates, self.medoids)]])
+        block = self._open_block(contenders, self._limit())
+        search = search_block(block, np.arange(k), self._points.weights, self._options, self._run.silent())
+        self._rows, self.medoids = block.rows(search.medoids), contenders[search.medoids]
+        return Confirmed(search.loss, search.n_swaps, search.medoids != np.arange(k))
+
+    def _open_block(self, contenders: Indices, limit: int) -> Block:
+        """Return the block of contenders x points; the first k contenders are the medoids, whose rows are at hand."""
+        k = len(self.medoids)
+        if 4 * len(contenders) * len(self._points.indices) > limit:
+            return open_block(self._compare, self._points.indices, contenders, k, limit)
+        entries = self._buffer.for_rows(slice(0, len(contenders)))
+        entries[:k] = self._rows
+        self._fill(entries[k:], contenders[k:])
+        return WholeBlock(entries)
+
+    def _fill(self, out: NDArray[np.float32], candidates: Indices) -> None:
+        """Write d(candidate, point) to `out`, a row for each candidate, in one pass over the points."""
+        if len(candidates):
+            self._compare(self._points.indices, candidates).fill(slice(0, len(candidates)), out)
+
+    def _compare(self, points: Indices, candidates: Indices | None) -> TiledDistances:
+        assert candidates is not None  # a confirmation never compares all rows as candidates
+        return TransposedDistances(self._population.space, points, candidates, self._run.n_jobs)
+
+
+class TransposedDistances(TiledDistances):
+    """Dissimilarities of a few candidates to many points, computed a tile of points at a time."""
+
+    def __init__(self, space: Space, points: Indices, candidates: Indices, n_jobs: int) -> None:
+        self.n_rows, self.n_columns = len(candidates), len(points)
+        self.dtype, self.n_jobs, self.is_cheap = np.dtype(np.float32), n_jobs, False
+        self._space, self._candidates = space, candidates
+        self._point_indices = None if len(points) == space.n else points  # None: all rows of the space
+
+    def tiles(self) -> Iterator[slice]:
+        return tile_bounds(self.n_rows, _tiles.TILE_ENTRIES // self.n_columns)
+
+    def fill(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer | None = None) -> None:
+        distances = self._space.distances_from(self._candidates[rows], self._point_indices)
+        buffer = TileBuffer(distances.n_columns)
+        for points in distances.tiles():
+            tile = buffer.for_rows(points)
+            fill_checked(distances, points, tile)
+            for part in tile_bounds(len(tile), ROWS_TRANSPOSED):
+                out[:, points][:, part] = tile[part].T
+        if viewer is not None:
+            viewer.see(out)
+
+    def mend(self, rows: slice, tile: NDArray[Any]) -> None:
+        assert np.isfinite(tile).all()  # `fill` has checked every entry

@@ -1,0 +1,32 @@
+"""What refinement asks of the rows that it refines medoids for, whether they are in memory or in partitions."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from onebatchpam._draws import Batch
+from onebatchpam._tiles import Indices
+from onebatchpam.search.candidates import Judges
+from onebatchpam.space import Space
+
+
+class Refinable(Protocol):
+    """All n rows of a data set that have a positive weight. `space` holds the rows at hand, and indices refer to it.
+
+    `draw_points` draws points that stand for all rows. `best_members` returns, for each judged cluster, the untried
+    rows with the smallest mean loss over its judges. `objectives` sums over all rows, once for each set of
+    medoids.
+    """
+
+    n: int
+    total_weight: float
+
+    @property
+    def space(self) -> Space: ...
+    def draw_points(self, size: int) -> Batch: ...
+    def best_members(
+        self, medoids: Indices, judges: dict[int, Judges], tried: Indices, labels: NDArray[Any] | None
+    ) -> Indices: ...
+    def objectives(self, medoid_sets: list[Indices]) -> list[float]: ...

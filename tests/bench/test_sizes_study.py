@@ -1,0 +1,59 @@
+"""The studies of cluster sizes, of embeddings and of series run, and print what they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.__main__ import main
+from bench.data.synthetic import make_unit_vector_pieces
+from bench.studies import embeddings, sizes
+
+
+def test_the_best_of_all_medoids():
+    points = np.array([0.0, 1, 2, 10, 11, 50])
+    matrix = np.abs(points[:, np.newaxis] - points)
+    assert sizes.find_best(matrix, 2, 1) == 2 + 19 - 1  # medoids 1 or 2 and 50, or 2 and 11
+    assert sizes.find_best(matrix, 2, 3) == 2 + 40
+    assert sizes.find_best(matrix, 2, 4) == np.inf
+
+
+def test_small_cases(capsys):
+    assert main(["sizes", "--part", "small", "--cases", "20"]) == 0
+    assert "cases with medoids whose clusters are large enough: 0 missed" in capsys.readouterr().out
+
+
+def test_a_table_of_sizes(capsys, monkeypatch):
+    monkeypatch.setattr(sizes, "SETS", ("blobs",))
+    monkeypatch.setattr(sizes, "KS", (3,))
+    assert main(["sizes", "--part", "data", "--seeds", "1"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| blobs")]
+    assert len(lines) == len(sizes.SHARES)
+
+
+def test_unit_vectors_do_not_depend_on_their_number():
+    few, many = (np.concatenate([piece for _, piece in make_unit_vector_pieces(n, 8)]) for n in (15, 12_000))
+    assert len(many) == 12_000
+    np.testing.assert_array_equal(few, many[:15])
+    np.testing.assert_allclose(np.linalg.norm(many, axis=1), 1, rtol=1e-5)
+
+
+def test_embeddings(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ONEBATCHPAM_CACHE", str(tmp_path))
+    monkeypatch.setattr(embeddings, "KS", (3,))
+    monkeypatch.setattr(embeddings, "N_FEATURES", 8)
+    command = ["embeddings", "--rows", "300", "--results", str(tmp_path / "results")]
+    assert main(command) == 0
+    assert capsys.readouterr().out.count("\n| 300 x 8 | 3 | float") == 4
+    assert main(command) == 0  # all runs have a record
+    assert "seed=0" not in capsys.readouterr().out
+
+
+def test_series_need_aeon(capsys):
+    try:
+        import aeon  # noqa: F401
+    except ImportError:
+        assert main(["series"]) == 2
+        assert "bench series needs aeon: pip install aeon" in capsys.readouterr().err
+    else:
+        pytest.skip("aeon is installed, and the study takes long")

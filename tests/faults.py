@@ -1,0 +1,68 @@
+"""Helpers that let something fail in the middle of a fit, and look at what a failed fit leaves behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from onebatchpam._progress import Stages
+
+
+def call_at_stages(patch, begin):
+    """Call begin(name) whenever a stage of a fit begins."""
+    stage = Stages.stage
+
+    @contextmanager
+    def watched(self, name, *rest, **options):
+        begin(name)
+        with stage(self, name, *rest, **options) as bar:
+            yield bar
+
+    patch.setattr(Stages, "stage", watched)
+
+
+def list_fitted(model):
+    """Return the fitted attributes of a model that are the same in every fit of the same data."""
+    # The medoids are the rows of `medoid_indices_`, in objects of various types.
+    left_out = {"fit_seconds_", "cluster_centers_", "medoids_"}
+    return {name: value for name, value in vars(model).items() if name.endswith("_") and name not in left_out}
+
+
+def assert_same_fit(model, expected):
+    """Check that two models have the same fitted attributes, to the last bit."""
+    np.testing.assert_equal(list_fitted(model), list_fitted(expected))
+
+
+def make_rows(n, p, dtype=np.float32):
+    """Return rows in five groups, always the same; of many numbers, the first four million are repeated."""
+    rng = np.random.default_rng(0)
+    n_distinct = min(n, max(1, 4_000_000 // p))
+    rows = rng.random((n_distinct, p), dtype=np.float32) + 2 * rng.integers(5, size=(n_distinct, 1), dtype=np.int8)
+    return np.resize((9 * rows).astype(dtype), (n, p))
+
+
+def fit_telling_stages(tell, model, shape, path):
+    """Fit a model to rows of this shape, and write the labels to a file."""
+    with pytest.MonkeyPatch.context() as patch:
+        call_at_stages(patch, tell)
+        model.fit(make_rows(*shape), labels_out=path)
+
+
+def fit_and_send(pipe, model, path):
+    pipe.send(list_fitted(model.fit(path)))
+
+
+def fit_again_in_a_process(tell, model, path, method):
+    """Fit here, and then in a new process that is forked or spawned from this one; return the fitted attributes."""
+    here = list_fitted(model.fit(path))
+    context = multiprocessing.get_context(method)
+    receiver, sender = context.Pipe()
+    process = context.Process(target=fit_and_send, args=(sender, model, path))
+    process.start()
+    assert receiver.poll(60), "the new process hangs"
+    there = receiver.recv()
+    process.join()
+    return there, here

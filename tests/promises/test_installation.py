@@ -1,0 +1,55 @@
+"""The pages say only what works today: how to install the package before, and after, it is on the package index.
+
+On the day of the release, set IS_RELEASED and run this file as a script: it changes all pages.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+IS_RELEASED = False  # whether `pip install onebatchpam` works
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# Each text that depends on it, as it is in a clone and as it is from the day of the release on.
+TEXTS = [
+    ("With Python ≥ 3.11 and a C++ compiler, in a clone of this repository:", "With Python ≥ 3.11:"),
+    ('.venv/bin/pip install ".[cli]"', '.venv/bin/pip install "onebatchpam[cli]"'),
+    ('pip install ".[dask]"  # in a clone of the repository', 'pip install "onebatchpam[dask]"'),
+    ("in a clone: `pip install '.[parquet]'`", "`pip install 'onebatchpam[parquet]'`"),
+    ("in a clone: `pip install '.[cli]'`", "`pip install 'onebatchpam[cli]'`"),
+    ("in a clone: `pip install '.[text]'`", "`pip install 'onebatchpam[text]'`"),
+]
+
+
+@pytest.mark.parametrize("texts", TEXTS, ids=lambda texts: texts[1])
+def test_pages_say_how_to_install_the_package_today(texts):
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert texts[IS_RELEASED] in pages
+    assert texts[not IS_RELEASED] not in pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_names_the_index_too_early(page):
+    text = page.read_text(encoding="utf-8")
+    assert IS_RELEASED or not any(f"pip install {quote}onebatchpam" in text for quote in ("", "'", '"'))
+
+
+def test_the_recipe_and_the_citation_agree_with_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe, citation = ((ROOT / name).read_text(encoding="utf-8") for name in ("recipe/recipe.yaml", "CITATION.cff"))
+    assert f"  version: {project['version']}\n" in recipe
+    assert f"\nversion: {project['version']}\n" in citation
+    for dependency in project["dependencies"]:
+        assert f"    - {dependency.replace('>=', ' >=')}\n" in recipe
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for texts in TEXTS:
+            text = text.replace(texts[not IS_RELEASED], texts[IS_RELEASED])
+        page.write_text(text, encoding="utf-8")
