@@ -3,7 +3,7 @@
 A room imports only rooms to its right; its `__init__.py` says what it is for.
 
     studies ─┐
-             ├─▶ measure ─▶ methods ─▶ data
+    fuzz ────┼─▶ measure ─▶ methods ─▶ data
     report ──┘
 
 `configs` has the experiments, `results` the records of their runs. Records are kept in git; tables and figures are made

@@ -10,11 +10,29 @@ from pathlib import Path
 from bench.data import download
 from bench.data.download import DownloadError
 from bench.data.sets import default_folder
+from bench.fuzz import command as fuzz
 from bench.measure import runner
 from bench.measure.config import ConfigError
 from bench.measure.process import TaskError
 from bench.report import report
-from bench.studies import dask, gap, orlib, scale, speed
+from bench.studies import (
+    certificate,
+    chaos,
+    dask,
+    embeddings,
+    estimate,
+    gap,
+    limits,
+    memory,
+    optimality,
+    orlib,
+    pictures,
+    representatives,
+    scale,
+    series,
+    sizes,
+    speed,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,7 +40,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure onebatchpam and its peers.")
     parser.add_argument("--data", type=Path, default=default_folder(), help="folder of the data sets (%(default)s)")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for module in (speed, scale, orlib, runner, report, gap, dask, download):
+    for module in (
+        speed,
+        scale,
+        limits,
+        embeddings,
+        series,
+        memory,
+        estimate,
+        orlib,
+        optimality,
+        certificate,
+        representatives,
+        runner,
+        report,
+        gap,
+        sizes,
+        dask,
+        chaos,
+        fuzz,
+        download,
+        pictures,
+    ):
         module.add_command(commands)
     arguments = parser.parse_args(argv)
     try:

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.io import arff
 
+from bench.data.labelled import MNIST_LABELS
 from bench.data.sets import DATASETS, DataSet, add_options, cache_folder, check_name, check_shape, is_available
 
 UCI = "https://archive.ics.uci.edu/static/public"
@@ -84,6 +85,14 @@ def parse_idx(content: bytes, dataset: DataSet, variant: str) -> NDArray[Any]:
     return np.frombuffer(raw, dtype=np.uint8, offset=16).reshape(int(n), int(height) * int(width))
 
 
+def parse_labels(content: bytes) -> NDArray[Any]:
+    """Parse compressed labels in MNIST's format."""
+    raw = gzip.decompress(content)
+    if raw[:4] != b"\x00\x00\x08\x01":
+        raise ValueError("expected an IDX file of bytes in one dimension")
+    return np.frombuffer(raw, dtype=np.uint8, offset=8)
+
+
 def parse_cifar(content: bytes, dataset: DataSet, variant: str) -> NDArray[Any]:
     """Parse the five training batches, or the first two for cifar20k."""
     n_batches = 2 if dataset.name == "cifar20k" else 5
@@ -122,6 +131,7 @@ CIFAR = Source(
     archive_hash="md5:c58f30108f718f92721af3b95e74349a",
 )
 MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz"
+MNIST_LABELS_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/train-labels-idx1-ubyte.gz"
 GAS_URL = f"{UCI}/799/single+elder+home+monitoring+gas+and+position.zip"
 GAS_BLOB = "cb089050673e3d4ad1994a04607f4cf3eb6c7d30"
 
@@ -151,6 +161,8 @@ ARRAY_SHA256 = {  # of the paper's variant
     "covertype": "c382b1da14bc21c7a3ed8a41ac173f9278c6067cb69f47bb43792de1bd4ad022",
 }
 
+MNIST_LABELS_SHA256 = "4ed70fdcd3fcf82e598f9706fbf73669d35b436616f6ecc72237a46fb7efb9c3"
+
 
 def fetch(name: str, variant: str = "paper") -> Path:
     """Download, check, parse and cache a data set; return its file in the cache."""
@@ -158,7 +170,7 @@ def fetch(name: str, variant: str = "paper") -> Path:
     if name not in SOURCES:
         raise DownloadError(f"{name} has no public home")
     source = SOURCES[name]
-    content = _download(source)
+    content = _download(source.url, source.archive_hash)
     try:
         member = content if source.member is None else _extract(content, source.member)
         _check(source.member_git_blob, hash_git_blob, member, f"{source.member} has the git blob id")
@@ -171,6 +183,16 @@ def fetch(name: str, variant: str = "paper") -> Path:
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, pickle.PickleError) as error:
         raise DownloadError(f"{name} from {source.url} is not what it should be: {error}") from error
     return _save(X, cache_folder() / dataset.file_in(variant))
+
+
+def fetch_mnist_labels() -> Path:
+    """Download, check and cache the labels of mnist, which the paper does not need; return their file in the cache."""
+    try:
+        labels = parse_labels(_download(MNIST_LABELS_URL))
+        _check(MNIST_LABELS_SHA256, hash_array, labels, "the labels have the SHA-256")
+    except (ValueError, OSError, EOFError) as error:
+        raise DownloadError(f"{MNIST_LABELS_URL} is not what it should be: {error}") from error
+    return _save(labels, cache_folder() / f"{MNIST_LABELS}.npz")
 
 
 def hash_array(X: NDArray[Any]) -> str:
@@ -189,7 +211,7 @@ def _check(expected: str | None, compute: Callable[[Any], str], content: Any, wh
         raise ValueError(f"{what} {actual}, expected {expected}")
 
 
-def _download(source: Source) -> bytes:
+def _download(url: str, known_hash: str | None = None) -> bytes:
     """Return the archive; pooch checks its hash if one is known. The file itself is not kept."""
     import pooch
 
@@ -197,13 +219,13 @@ def _download(source: Source) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         try:
             path = pooch.retrieve(
-                source.url,
-                known_hash=source.archive_hash,
+                url,
+                known_hash=known_hash,
                 path=folder,
                 downloader=pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT_SECONDS),
             )
         except (OSError, ValueError) as error:  # the connection failed, or the hash differs
-            raise DownloadError(f"{source.url} could not be downloaded: {error}") from error
+            raise DownloadError(f"{url} could not be downloaded: {error}") from error
         return Path(path).read_bytes()
 
 
@@ -231,8 +253,11 @@ def fetch_all(arguments: argparse.Namespace) -> None:
     """Fetch the data sets that are not at hand; failures are told at the end."""
     failures = []
     for name in arguments.names or SOURCES:
+        if name == MNIST_LABELS:
+            print(f"{name}: {fetch_mnist_labels()}", flush=True)
+            continue
         if name not in SOURCES:
-            raise DownloadError(f"there is no data set {name!r}: expected one of {', '.join(SOURCES)}")
+            raise DownloadError(f"there is no data set {name!r}: expected one of {', '.join([*SOURCES, MNIST_LABELS])}")
         if is_available(name, arguments.data, arguments.variant):
             print(f"{name}: at hand")
             continue
@@ -247,6 +272,8 @@ def fetch_all(arguments: argparse.Namespace) -> None:
 def add_command(commands: Any) -> None:
     """Add `download` to the command line."""
     parser = commands.add_parser("download", help="fetch data sets that are not in the folder into the cache")
-    parser.add_argument("names", nargs="*", metavar="name", help=f"all unless given: {', '.join(DATASETS)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="name", help=f"all unless given: {', '.join(DATASETS)}; {MNIST_LABELS}"
+    )
     add_options(parser)
     parser.set_defaults(run=fetch_all)

@@ -41,6 +41,12 @@ def make_far_groups(rng: np.random.RandomState, n: int, p: int) -> Rows:
     return np.concatenate([rng.standard_normal((n - 48, p)), groups])[rng.permutation(n)]
 
 
+def make_directions(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return rows of length 1 in two thousand overlapping groups, like embeddings of text."""
+    rows = rng.standard_normal((2000, p))[rng.randint(2000, size=n)] + rng.standard_normal((n, p))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
 def make_mixture_pieces(n: int, p: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Return the first n of endlessly many rows in a hundred overlapping groups of different spread, piece by piece.
 
@@ -55,6 +61,22 @@ def make_mixture_pieces(n: int, p: int) -> Iterator[tuple[int, NDArray[np.float3
         yield start, piece[: n - start].astype(np.float32)
 
 
+def make_unit_vector_pieces(n: int, p: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Return the first n of endlessly many unit vectors in a thousand groups, like embeddings, piece by piece.
+
+    Each piece comes with the index of its first row. A row of a given index is the same whatever n is.
+    """
+    common = np.random.default_rng(0)
+    centres = common.standard_normal((1000, p), np.float32)
+    spread = np.exp(0.3 * common.standard_normal(1000)).astype(np.float32)
+    for start in range(0, n, PIECE_ROWS // 10):
+        rng = np.random.default_rng([2, start])
+        group = rng.integers(1000, size=PIECE_ROWS // 10)
+        piece = centres[group] + spread[group, None] * rng.standard_normal((len(group), p), np.float32)
+        piece /= np.linalg.norm(piece, axis=1, keepdims=True)
+        yield start, piece[: n - start]
+
+
 SETS: dict[str, tuple[Callable[[np.random.RandomState, int, int], Rows], tuple[int, int]]] = {
     "blobs": (make_blobs, (600, 4)),
     "mixture": (make_mixture, (12000, 10)),
@@ -63,6 +85,8 @@ SETS: dict[str, tuple[Callable[[np.random.RandomState, int, int], Rows], tuple[i
     "gaussian40": (make_gaussian, (12000, 40)),
     "heavy_tails": (make_heavy_tails, (12000, 8)),
     "far_groups": (make_far_groups, (12000, 4)),
+    "large_gaussian": (make_gaussian, (100_000, 8)),
+    "large_directions": (make_directions, (60_000, 64)),
 }
 
 

@@ -36,6 +36,13 @@ def touch_memory(n_bytes: int) -> None:
     np.ones(max(0, min(n_bytes, available_bytes() // 4)), dtype=np.uint8)
 
 
+def give_back_memory() -> None:
+    """Give freed memory back to the system, if the allocator is glibc's, so that using it again counts as growth."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def read_resident_bytes() -> int:
     """Return the memory of this process, pages of mapped files included."""
     return _read_status("VmRSS")

@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,7 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
             started = time.perf_counter()
             outcome = make_run(run, setting)
             elapsed = time.perf_counter() - started
-            finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            finished = datetime.now(UTC).isoformat(timespec="seconds")
             known[run] = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": finished, **common}
             store.append(known[run])
             bar.update()

@@ -76,4 +76,4 @@ def require_installed(contestants: Iterable[Contestant]) -> None:
     for contestant in contestants:
         reason = contestant.explain_absence()
         if reason is not None:
-            raise ImportError(f"{reason}: pip install '.[bench]'")
+            raise ImportError(f"{reason}: pip install --group bench")

@@ -12,6 +12,7 @@ from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 from sklearn.metrics.pairwise import euclidean_distances
 
 from bench.methods.contestant import Answer, Indices, Problem
+from onebatchpam import medoids_of
 
 BANDITPAM_METRICS = {"manhattan": "L1", "euclidean": "L2", "cosine": "cos"}
 ROWS_PER_PARTIAL_FIT = 10_000
@@ -48,15 +49,44 @@ def _run_kmedoids(problem: Problem, distance_threads: int, **start: Any) -> Answ
     return Answer(found.medoids.astype(np.int64), stages, problem.n**2)
 
 
-def solve_banditpam(problem: Problem) -> Answer:
-    """Fit the official BanditPAM."""
+def solve_banditpam(problem: Problem, **parameters: Any) -> Answer:
+    """Fit BanditPAM++ of its authors; it counts dissimilarities that it finds in its cache, which are subtracted."""
     import banditpam
 
     banditpam.set_num_threads(problem.threads)
-    model = banditpam.KMedoids(n_medoids=problem.k, algorithm="BanditPAM")
+    model = banditpam.KMedoids(n_medoids=problem.k, algorithm="BanditPAM", **parameters)
     model.seed = problem.seed
     model.fit(problem.X, BANDITPAM_METRICS[problem.metric])
-    return Answer(np.asarray(model.medoids, dtype=np.int64).ravel(), n_distances=model.getDistanceComputations(True))
+    n_distances = model.getDistanceComputations(True) - model.cache_hits
+    return Answer(np.asarray(model.medoids, dtype=np.int64).ravel(), n_distances=n_distances)
+
+
+def solve_sklearn_extra(problem: Problem) -> Answer:
+    """Fit KMedoids of scikit-learn-extra with its default, the alternating method."""
+    from sklearn_extra.cluster import KMedoids
+
+    model = KMedoids(problem.k, metric=problem.metric, random_state=problem.seed).fit(problem.X)
+    return Answer(np.asarray(model.medoid_indices_, dtype=np.int64))
+
+
+def solve_agglomerative(problem: Problem) -> Answer:
+    """Cluster by average linkage with scikit-learn, and take the medoid of each cluster."""
+    model = sklearn.cluster.AgglomerativeClustering(problem.k, metric=problem.metric, linkage="average")
+    labels = model.fit_predict(problem.X)
+    return Answer(medoids_of(problem.X, labels, metric=problem.metric, random_state=problem.seed).indices)
+
+
+def solve_apricot(problem: Problem) -> Answer:
+    """Maximise facility location with apricot, on similarities made of the same distances as ours.
+
+    By itself apricot would square Euclidean distances, and so optimise another sum than the one that is compared.
+    """
+    import apricot
+
+    similarities = pairwise_distances(problem.X, metric=problem.metric, n_jobs=problem.threads)
+    np.subtract(similarities.max(), similarities, out=similarities)
+    selector = apricot.FacilityLocationSelection(problem.k, metric="precomputed", optimizer="lazy")
+    return Answer(np.asarray(selector.fit(similarities).ranking, dtype=np.int64))
 
 
 def solve_k_means(class_name: str, problem: Problem) -> Answer:

@@ -48,7 +48,7 @@ CONTESTANTS = {
         *(_paper(f"kmc2-{length}", solve_by("KMC2", chain_length=length)) for length in (20, 100, 200)),
         _paper("k-means++", solve_by("KMeansPlusPlus")),
         *(_paper(f"LS-k-means++-{i}", solve_by("LSKMeansPlusPlus", n_swaps=i)) for i in (5, 10)),
-        *(_paper(f"BanditPAM++-{i}", solve_by("BanditPAM", max_iter=i), **BANDITPAM) for i in (0, 2, 5)),
+        *(_paper(f"BanditPAM++-{i}", solve_by("BanditPAM", max_iter=i)) for i in (0, 2, 5)),
         _paper_onebatch("lwcs"),
         _paper(AS_PUBLISHED, solve_lwcs_as_published, paper_row="OneBatchPAM-lwcs"),
         _paper_onebatch("unif"),
@@ -71,6 +71,7 @@ CONTESTANTS = {
         _peer("onebatch", peers.solve_onebatch, package="onebatch"),
         _peer("kmedoids FasterPAM", peers.solve_kmedoids, package="kmedoids", matrix_bytes=8),
         _peer("banditpam", peers.solve_banditpam, **BANDITPAM),
+        *(_peer(f"banditpam, T = {i}", partial(peers.solve_banditpam, max_iter=i), **BANDITPAM) for i in (0, 2, 5)),
         _peer("KMeans, snapped", partial(peers.solve_k_means, "KMeans"), **EUCLIDEAN),
         _peer("MiniBatchKMeans, snapped", partial(peers.solve_k_means, "MiniBatchKMeans"), **EUCLIDEAN),
     )

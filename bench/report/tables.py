@@ -1,9 +1,8 @@
-"""The tables of the paper from our records, its own figures beside ours, as Markdown, CSV and HTML."""
+"""The tables of the paper from our records, its own figures beside ours, as Markdown and CSV."""
 
 from __future__ import annotations
 
 import csv
-import html
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -88,19 +87,6 @@ class Table:
             values = ([entry] if isinstance(entry, str) else entry.list_values() for entry in entries)
             writer.writerow([label, *(value for each in values for value in each)])
         return out.getvalue()
-
-    def as_html(self) -> str:
-        head = "".join(f"<th>{html.escape(column)}</th>" for column in [self.corner, *self.columns])
-        body = "".join(
-            f"<tr><th>{html.escape(label)}</th>"
-            + "".join(f"<td>{html.escape(str(entry))}</td>" for entry in entries)
-            + "</tr>\n"
-            for label, entries in self.rows
-        )
-        note = f"<p>{html.escape(self.note)}</p>\n" if self.note else ""
-        opening = '<table class="notes">' if self.is_text else "<table>"
-        table = f"{opening}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
-        return f'<h3>{html.escape(self.title)}</h3>\n{note}<div class="wide">{table}</div>\n'
 
 
 def _join_cells(texts: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ def load_graph(path: Path) -> tuple[NDArray[np.int32], int]:
     """Return the lengths of the shortest paths between all vertices, and the number of medians wanted."""
     (n, _, p), *edges = (tuple(map(int, line.split())) for line in path.read_text().splitlines() if line.strip())
     costs = {(i, j) if i < j else (j, i): cost for i, j, cost in edges}  # the last of repeated edges counts
-    (rows, columns), values = np.array(list(costs)).T - 1, list(costs.values())
+    (rows, columns), values = np.array(list(costs), np.int32).T - 1, list(costs.values())
     lengths = shortest_path(csr_array((values, (rows, columns)), shape=(n, n)), directed=False)
     return lengths.astype(np.int32), p
 

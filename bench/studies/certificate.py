@@ -1,0 +1,98 @@
+"""`python -m bench certificate`: the picture of docs/optimality.md, in which objective and bound meet in time.
+
+One data set of the generator, all methods on it, and the lower bound after more and more time. Times are relative to
+that of our FasterPAM, and medians of several runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.data.synthetic import make_mixture
+from bench.studies.optimality import CONTESTANTS, REFERENCE
+from onebatchpam import FasterPAM, OneBatchPAM, lower_bound
+from onebatchpam.algorithms import MedoidEstimator
+
+PICTURE = Path(__file__).parents[2] / "docs" / "certificate.png"
+N_ROWS, N_FEATURES, K = 6000, 8, 50
+N_RUNS = 3
+LIMITS = 2.0 ** np.arange(-2, 5)  # times after which the bound is read, relative to FasterPAM's
+
+Fit = Callable[[], MedoidEstimator]
+
+
+def time_fit(fit: Fit) -> tuple[float, float]:
+    """Return the median time of a few fits, and the objective."""
+    seconds = []
+    for _ in range(N_RUNS):
+        began = time.perf_counter()
+        model = fit()
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds), float(model.inertia_)
+
+
+def measure(X: NDArray[Any], k: int) -> tuple[dict[str, tuple[float, float]], list[tuple[float, float]]]:
+    """Return the time and the objective of each method, and the bounds that are known after some times."""
+    fits: dict[str, Fit] = {REFERENCE: lambda: FasterPAM(k, random_state=0, n_jobs=1).fit(X)}
+    for effort in ("fast", "balanced", "best"):
+        fits[f"OneBatchPAM, {effort}"] = lambda effort=effort: OneBatchPAM(  # type: ignore[misc]
+            k, effort=effort, random_state=0, n_jobs=1
+        ).fit(X)
+    found = {name: time_fit(fit) for name, fit in fits.items()}
+    unit = found[REFERENCE][0]
+    best = fits["OneBatchPAM, best"]()
+    results = [lower_bound(X, best, n_jobs=1, time_limit=limit * unit) for limit in LIMITS]
+    bounds = sorted((result.seconds / unit, result.bound) for result in results)
+    return {name: (seconds / unit, objective) for name, (seconds, objective) in found.items()}, bounds
+
+
+def draw(found: dict[str, tuple[float, float]], bounds: list[tuple[float, float]], path: Path) -> None:
+    """Draw objectives and bounds against time; what lies between them is the certified gap."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 4.2))
+    axes = figure.subplots()
+    colours = {contestant.name: f"C{place}" for place, contestant in enumerate(CONTESTANTS)}
+    for name, (seconds, objective) in found.items():
+        axes.plot(seconds, objective, "o", ms=9, color=colours[name], label=name)
+    times, values = zip(*bounds, strict=True)
+    times = (*times, max(max(times), *(seconds for seconds, _ in found.values())))  # the last bound stays
+    highest = np.maximum.accumulate([*values, values[-1]])
+    lowest = min(objective for _, objective in found.values())
+    axes.step(times, highest, where="post", color="black", label="lower bound")
+    axes.fill_between(times, highest, lowest, step="post", color="0.85")
+    axes.axhline(lowest, color="0.5", lw=1)
+    gap = lowest / highest[-1] - 1
+    axes.set_title(f"The gap that is certified at last: {gap:.2%}", fontsize=10)
+    axes.set(xscale="log", xlabel="time / FasterPAM's", ylabel="objective", ylim=(0.992 * lowest, 1.002 * lowest))
+    axes.legend(fontsize=8, loc="lower right")
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+def show_certificate(arguments: argparse.Namespace) -> None:
+    """Measure, print and draw."""
+    X = make_mixture(np.random.RandomState(0), arguments.rows, N_FEATURES).astype(np.float32)
+    found, bounds = measure(X, K)
+    for name, (seconds, objective) in found.items():
+        print(f"{name}: objective {objective:.6g}, {seconds:.2g} times FasterPAM's time")
+    for seconds, bound in bounds:
+        print(f"lower bound {bound:.6g} after {seconds:.2g} times FasterPAM's time")
+    draw(found, bounds, arguments.picture)
+    print(arguments.picture)
+
+
+def add_command(commands: Any) -> None:
+    """Add `certificate` to the command line."""
+    parser = commands.add_parser("certificate", help="objective, bound and gap against time: a picture")
+    parser.add_argument("--rows", type=int, default=N_ROWS, help="rows of the data set (%(default)s)")
+    parser.add_argument("--picture", type=Path, default=PICTURE, help="where to draw it (%(default)s)")
+    parser.set_defaults(run=show_certificate)

@@ -1,0 +1,86 @@
+"""`python -m bench pictures`: the pictures of the README.
+
+"A mean is nobody": the ten centres of k-means above the ten medoids, from the 60,000 images of mnist.
+`examples/plot_mean_is_nobody.py` does the same with the small images that come with scikit-learn. "Label 20 rows": what
+`examples/plot_label_few.py` shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+
+from bench.data.sets import load
+from onebatchpam import OneBatchPAM
+
+ROOT = Path(__file__).parents[2]
+SIDE = 28  # pixels of an image of mnist
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command `pictures`."""
+    parser = commands.add_parser("pictures", help="draw the pictures of the README")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="where to write them (%(default)s)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Draw all pictures."""
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("agg")
+    show_example("plot_label_few.py", arguments.folder / "label_few.png")
+    draw_means_and_medoids(load("mnist", arguments.data), arguments.folder / "mean_is_nobody.png")
+
+
+def show_example(name: str, path: Path) -> None:
+    """Run an example, and save the picture that it shows."""
+    import matplotlib.pyplot as plt
+
+    with mock.patch.object(plt, "show", partial(plt.savefig, path, dpi=110)):
+        runpy.run_path(str(ROOT / "examples" / name))
+    plt.close("all")
+    print(path)
+
+
+def draw_means_and_medoids(X: NDArray[Any], path: Path) -> None:
+    """Fit k-means and k-medoids to images, and draw their centres."""
+    means = KMeans(n_clusters=10, n_init=1, random_state=0).fit(X).cluster_centers_
+    medoids = OneBatchPAM(n_clusters=10, random_state=0).fit(X).medoid_indices_
+    rows = medoids[pair_up(means, X[medoids])]
+    draw(means, X[rows], rows, path)
+    print(path)
+
+
+def pair_up(means: NDArray[Any], medoids: NDArray[Any]) -> NDArray[np.intp]:
+    """Return for each mean the medoid below it, such that the sum of their distances is the smallest."""
+    partners: NDArray[np.intp] = linear_sum_assignment(cdist(means, medoids))[1]
+    return partners
+
+
+def draw(means: NDArray[Any], medoids: NDArray[Any], rows: NDArray[Any], path: Path) -> None:
+    """Draw a line of means, and a line of medoids with the numbers of their rows."""
+    import matplotlib.pyplot as plt
+
+    lines: Any = plt.figure(figsize=(10, 2.9), layout="constrained").subfigures(2, height_ratios=(1, 1.18))
+    titles = ("k-means: averages that nobody wrote", "k-medoids: digits that somebody wrote")
+    for line, title, images, colour in zip(lines, titles, (means, medoids), ("black", "#1f6f43"), strict=True):
+        line.suptitle(title, x=0.005, ha="left", fontsize=12, color=colour)
+        for ax, image in zip(line.subplots(1, len(images)), images, strict=True):
+            ax.imshow(image.reshape(SIDE, SIDE), cmap="gray_r")
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_color("lightgray")
+    for ax, row in zip(lines[1].axes, rows, strict=True):
+        ax.set_xlabel(f"row {row:,}", fontsize=9)
+    plt.savefig(path, dpi=110)
+    plt.close()
