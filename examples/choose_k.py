@@ -1,4 +1,9 @@
-"""Choose the number of medoids: try several k on one block, and judge them by medoid silhouette and elbow."""
+"""
+Choose the number of medoids
+============================
+
+Choose the number of medoids: try several k on one block, and judge them by medoid silhouette and elbow.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,8 @@ selection = select_k(digits, range(2, 21, 2), OneBatchPAM(metric="manhattan", ra
 print("\nhandwritten digits:")
 print(selection)
 
-k = selection.suggested_k
-medoids = selection.medoids[selection.k.tolist().index(k)]
-model = OneBatchPAM(k, metric="manhattan", init=medoids, random_state=0).fit(digits)
-print(f"\nfitted with k = {k}: inertia {model.inertia_:.6g}, silhouette {medoid_silhouette(digits, model):.4f}")
+# The model for the suggested k is fitted and refined already.
+model = selection.model
+print(f"\nmodel with k = {model.n_clusters}: inertia {model.inertia_:.6g}")
+print(f"silhouette {medoid_silhouette(digits, model):.4f}; the largest clusters:")
+print(model.describe_clusters().to_frame().head(3))

@@ -1,4 +1,9 @@
-"""Dissimilarities of your own: a function of two objects, a function of two blocks of rows, and a compiled one."""
+"""
+A dissimilarity of your own
+===========================
+
+Dissimilarities of your own: a function of two objects, a function of two blocks of rows, and a compiled one.
+"""
 
 from __future__ import annotations
 

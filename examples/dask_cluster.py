@@ -1,4 +1,9 @@
-"""Cluster rows that stay in the partitions of a Dask array, on a cluster of two processes."""
+"""
+Rows on a Dask cluster
+======================
+
+Cluster rows that stay in the partitions of a Dask array, on a cluster of two processes.
+"""
 
 import dask.array as da
 from dask.distributed import Client, LocalCluster
@@ -14,7 +19,7 @@ def make_rows() -> da.Array:
 
 
 if __name__ == "__main__":  # the guard is needed, because each worker process imports this file
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
         X = make_rows().persist()  # without persist the partitions would be computed in each pass
         model = OneBatchPAM(n_clusters=4, metric="manhattan", random_state=0).fit(X)
         print("medoids\n", model.cluster_centers_.round(1))

@@ -1,7 +1,13 @@
-"""Medoids that are known before the fit: fixed ones, which must stay, and those of an earlier fit as a start."""
+"""
+Depots: fixed medoids, candidates, warm start
+=============================================
+
+Medoids of which something is known before the fit: fixed ones, candidates, and those of an earlier fit.
+"""
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from onebatchpam import OneBatchPAM
@@ -21,6 +27,21 @@ print(f"with two that exist: {model.inertia_ / len(homes):.2f} km, medoids {mode
 larger = OneBatchPAM(8, random_state=0).fit(homes, fixed_medoids=model.medoid_indices_)
 assert (larger.medoid_indices_[:6] == model.medoid_indices_).all()
 print(f"two more: {larger.inertia_ / len(homes):.2f} km")
+
+# Depots can be built at 50 homes only, while all homes are to be near one.
+sites = rng.choice(len(homes), 50, replace=False)
+built = OneBatchPAM(6, random_state=0).fit(homes, candidates=sites)
+assert set(built.medoid_indices_) <= set(sites)
+print(f"six at one of {built.n_candidates_} sites each: {built.inertia_ / len(homes):.2f} km")
+
+# The sites, as a map.
+figure, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
+ax.scatter(*homes.T, s=1, c=built.labels_, cmap="Pastel1")
+ax.scatter(*homes[sites].T, s=14, color="gray", label="sites")
+ax.scatter(*built.cluster_centers_.T, s=160, color="tab:red", marker="*", label="depots")
+ax.set(xlabel="km east", ylabel="km north", title="Six depots at 50 possible sites")
+ax.legend()
+plt.show()
 
 # Some households move. With warm_start, a further fit starts from the rows that were the medoids.
 daily = OneBatchPAM(8, warm_start=True, random_state=0).fit(homes)

@@ -1,7 +1,13 @@
-"""A representative row for every cluster that HDBSCAN found."""
+"""
+A representative row for every cluster of HDBSCAN
+=================================================
+
+A representative row for every cluster that HDBSCAN found.
+"""
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_moons
@@ -17,4 +23,11 @@ found = medoids_of(X, labels, metric="euclidean", n_jobs=-1, random_state=0)
 for label, index, size, inertia in zip(found.labels, found.indices, found.sizes, found.inertias, strict=True):
     print(f"cluster {label}: {size} rows, medoid {index} at {X[index].round(2)}, mean distance {inertia / size:.3f}")
 print(f"noise: {np.sum(labels == -1)} rows")
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+ax.scatter(*X[labels < 0].T, s=2, color="lightgray", label="noise")
+ax.scatter(*X[labels >= 0].T, s=2, c=labels[labels >= 0], cmap="Pastel2")
+ax.scatter(*X[found.indices].T, s=160, color="tab:red", marker="*", label="medoids")
+ax.legend()
+plt.show()
+
 print(f"distances computed: {found.n_distances / np.sum(found.sizes**2):.0%} of all pairs within clusters")

@@ -1,4 +1,9 @@
-"""Medoids of a table with numbers, categories, ordered categories and missing values."""
+"""
+Typical customers of a mixed table
+==================================
+
+Medoids of a table with numbers, categories, ordered categories and missing values.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +27,21 @@ customers = pd.DataFrame(
 customers = customers.mask(rng.random(customers.shape) < 0.05)
 
 # Gower's dissimilarity compares numbers relative to their range, "plan" by its order, and other columns by equality; it
-# skips missing values. A row that lacks values differs less from the others and would often become a medoid, so the
-# model is fitted to complete rows.
+# skips missing values. All rows count, but only complete ones become medoids.
 model = OneBatchPAM(
     n_clusters=3,
     metric="gower",
     metric_params={"weights": {"spent": 2.0}},
     random_state=0,
-).fit(customers.dropna())
+).fit(customers)
 
-print("typical customers, which are rows of the table:")
-print(model.cluster_centers_.assign(customers=np.bincount(model.predict(customers))).to_string())
+print(f"typical customers, which are rows of the table; {model.n_candidates_} of {n} are complete:")
+print(model.cluster_centers_.assign(customers=np.bincount(model.labels_)).to_string())
+
+# With candidates="all", rows that lack values become medoids, because they differ less from the other rows.
+every = OneBatchPAM(n_clusters=3, metric="gower", metric_params={"weights": {"spent": 2.0}}, random_state=0)
+every.fit(customers, candidates="all")
+print(f"\nif every row may be a medoid, the medoids lack {every.cluster_centers_.isna().sum().sum()} values")
 
 new = pd.DataFrame(
     {

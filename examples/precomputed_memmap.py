@@ -1,4 +1,9 @@
-"""Medoids from a matrix of dissimilarities in a file; only the entries that are needed are read."""
+"""
+A matrix of dissimilarities in a file
+=====================================
+
+Medoids from a matrix of dissimilarities in a file; only the entries that are needed are read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Medoids of rows in a file, with the labels in another file; neither is ever in memory as a whole."""
+"""
+Rows in a file larger than memory
+=================================
+
+Medoids of rows in a file, with the labels in another file; neither is ever in memory as a whole.
+"""
 
 from __future__ import annotations
 

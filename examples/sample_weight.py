@@ -1,4 +1,9 @@
-"""Rows with weights: duplicates collapsed to one row each, and rows that do not count."""
+"""
+Weights: half a million answers, few of them distinct
+=====================================================
+
+Rows with weights: duplicates collapsed to one row each, and rows that do not count.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Medoids of documents as sparse tf-idf vectors; the documents are the docstrings of the functions of scipy."""
+"""
+Documents as sparse vectors
+===========================
+
+Medoids of documents as sparse tf-idf vectors; the documents are the docstrings of the functions of scipy.
+"""
 
 from __future__ import annotations
 

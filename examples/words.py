@@ -1,4 +1,9 @@
-"""Medoids of words under the edit distance: each stands for the words that are spelt like it."""
+"""
+Words under the edit distance
+=============================
+
+Medoids of words under the edit distance: each stands for the words that are spelt like it.
+"""
 
 from __future__ import annotations
 

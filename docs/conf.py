@@ -1,0 +1,155 @@
+"""How Sphinx builds the site: `nox -s docs`, or `sphinx-build docs build/site` where the group `docs` is installed."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import re
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+from sklearn.base import BaseEstimator
+from sphinx.application import Sphinx
+
+import onebatchpam
+import onebatchpam.dask
+
+project = "onebatchpam"
+author = "The onebatchpam developers"
+project_copyright = author
+version = release = onebatchpam.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["gallery/*.py", "gallery/*.ipynb"]
+suppress_warnings = ["config.cache"]  # the configuration of the gallery holds functions
+templates_path = ["_templates"]
+highlight_language = "none"  # of blocks without a language
+default_role = "py:obj"  # names in docstrings become links where there is something to link to
+toc_object_entries_show_parents = "hide"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings have the types
+numpydoc_show_class_members = False  # the template of classes lists the methods
+copybutton_exclude = ".linenos, .gp, .go"
+
+warnings.filterwarnings("ignore", "unsafe cast from uint64 to int64")  # of numba, in aeon; an example would show it
+
+HERE = Path(__file__).parent
+# Examples that are shown, but not run: one starts processes that import it; some need a package that may be missing.
+NOT_RUN = ["dask_cluster", *(["plot_no_mean_exists", "time_series"] if find_spec("aeon") is None else [])]
+DRAWING_FIRST = (
+    "plot_mean_is_nobody.py",
+    "plot_label_few.py",
+    "plot_no_mean_exists.py",
+    "plot_one_batch.py",
+    "plot_typical_patients.py",
+)
+
+
+def order_of(name: str) -> tuple[int, str]:
+    """Return the place of an example in the gallery: those that draw first, the others by their names."""
+    return (DRAWING_FIRST.index(name) if name in DRAWING_FIRST else len(DRAWING_FIRST), name)
+
+
+def tell_place(configuration: object, path: str | None) -> None:
+    """Let an example find files beside it, as when it is run as a script: the gallery does not define `__file__`."""
+    builtins.__file__ = str(HERE.parent / "examples" / Path(path or "").name)  # type: ignore[attr-defined]
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": rf"/(?!{'|'.join(NOT_RUN)})\w+\.py$",
+    "default_thumb_file": str(HERE / "_static" / "medoid.png"),
+    "within_subsection_order": order_of,
+    "reset_modules": ("matplotlib", tell_place),
+    "matplotlib_animations": (True, "jshtml"),
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 10_000,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "onebatchpam"
+html_static_path = ["_static"]
+html_favicon = "_static/medoid.png"
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "onebatchpam", "image_light": "_static/medoid.png", "image_dark": "_static/medoid.png"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+html_sidebars = {"index": []}
+
+
+def list_names(title: str, introduction: str, module: str, names: list[str]) -> str:
+    """Return a section of the reference: a table of public names, each with a page of its own."""
+    listed = "\n".join(f"   {name}" for name in names)
+    head = f"{title}\n{'-' * len(title)}\n\n{introduction}\n\n.. currentmodule:: {module}\n\n"
+    return f"{head}.. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n{listed}\n"
+
+
+def write_reference(app: Sphinx, config: object) -> None:
+    """Write the page of the reference, which lists every public name of the package."""
+    public = {name: getattr(onebatchpam, name) for name in onebatchpam.__all__ if name != "__version__"}
+    estimators = [name for name, value in public.items() if inspect.isclass(value) and issubclass(value, BaseEstimator)]
+    functions = [name for name in public if name[0].islower()]
+    results = [name for name in public if name not in {*estimators, *functions}]
+    estimators.sort(key=lambda name: (name != "OneBatchPAM", name))
+    sections = [
+        "API reference\n=============\n\nThe command line has :doc:`a page of its own </shell>`.\n",
+        list_names(
+            "Estimators",
+            "One interface; :doc:`/algorithms` says which to choose.",
+            "onebatchpam",
+            estimators,
+        ),
+        list_names("Functions", "For data, metrics, selections and judgements.", "onebatchpam", functions),
+        list_names("Results", "What the functions and methods return.", "onebatchpam", results),
+        list_names(
+            "Dask",
+            "The same method on the partitions of a cluster; see :doc:`/dask`.",
+            "onebatchpam.dask",
+            list(onebatchpam.dask.__all__),
+        ),
+    ]
+    page = HERE / "api" / "index.rst"
+    text = "\n".join(sections)
+    page.parent.mkdir(exist_ok=True)
+    if not page.exists() or page.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
+        page.write_text(text, encoding="utf-8")
+
+
+def keep_links_on_the_site(app: Sphinx, name: str, source: list[str]) -> None:
+    """Let links to files beside docs/ lead to the pages that include them."""
+    source[0] = re.sub(r"\]\((\.\./)+([A-Z]+)\.md", lambda link: f"](/{link[2].lower()}.md", source[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Have the reference written before Sphinx looks for pages, and links mended when it reads them."""
+    app.connect("config-inited", write_reference)
+    app.connect("source-read", keep_links_on_the_site)

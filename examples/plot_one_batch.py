@@ -1,0 +1,105 @@
+"""
+One batch, many swaps
+=====================
+
+How OneBatchPAM searches, swap by swap: every row may become a medoid, but swaps are judged by a batch of few rows. At
+the end the medoids are refined with all rows.
+
+The search is written here in NumPy, to be read. The package does the same in native code, and quicker.
+"""
+
+# %%
+# Rows, a batch, and six medoids to start with
+# --------------------------------------------
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.animation import FuncAnimation
+from sklearn.datasets import make_blobs
+
+from onebatchpam import OneBatchPAM, distance_block
+
+K = 6
+X, _ = make_blobs(3000, centers=K, cluster_std=1.1, random_state=8)
+rng = np.random.default_rng(1)
+batch = rng.choice(len(X), 60, replace=False)
+start = rng.choice(len(X), K, replace=False)
+
+# All rows are compared with the batch, once: n x m numbers instead of n x n.
+block = distance_block(X, X[batch], "euclidean")
+block[batch, np.arange(len(batch))] = block.max()  # a batch point does not win by being near itself
+
+# %%
+# The swaps
+# ---------
+#
+# A swap is made as soon as it lowers the loss, which is summed over the batch.
+
+
+def search(block: np.ndarray, medoids: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the medoids before the search, and after each swap."""
+    medoids = medoids.copy()
+    yield medoids.copy()
+    improved = True
+    while improved:
+        improved = False
+        for candidate in range(len(block)):
+            loss = block[medoids].min(axis=0).sum()
+            without = [np.delete(block[medoids], place, axis=0).min(axis=0) for place in range(len(medoids))]
+            losses = np.minimum(without, block[candidate]).sum(axis=1)
+            if candidate not in medoids and losses.min() < loss - 1e-9:
+                medoids[losses.argmin()] = candidate
+                improved = True
+                yield medoids.copy()
+
+
+steps = list(search(block, start))
+fitted = OneBatchPAM(K, batch_size=60, random_state=0).fit(X)
+steps.append(fitted.medoid_indices_)
+objectives = [distance_block(X, X[medoids], "euclidean").min(axis=1).mean() for medoids in steps]
+print(f"{len(steps) - 2} swaps on {len(batch)} batch points of {len(X):,} rows")
+print(f"mean distance: {objectives[0]:.3f} at the start, {objectives[-2]:.3f} after the swaps")
+print(f"the package, refined with all rows: {objectives[-1]:.3f}")
+
+
+def draw(ax: plt.Axes, medoids: np.ndarray, title: str) -> None:
+    """Draw the rows, the batch and the medoids, and a line from each batch point to its medoid."""
+    nearest = medoids[distance_block(X[batch], X[medoids], "euclidean").argmin(axis=1)]
+    ax.clear()
+    ax.scatter(*X.T, s=2, color="lightgray", label="rows")
+    ax.plot(*np.stack([X[batch], X[nearest]]).transpose(2, 0, 1), color="tab:blue", lw=0.5, alpha=0.5)
+    ax.scatter(*X[batch].T, s=12, color="tab:blue", label="batch")
+    ax.scatter(*X[medoids].T, s=140, color="tab:red", marker="*", label="medoids", zorder=3)
+    ax.set(xticks=[], yticks=[], title=title)
+
+
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
+titles = (
+    f"Start: mean distance {objectives[0]:.2f}",
+    f"After {len(steps) - 2} swaps: {objectives[-2]:.2f}",
+    f"Refined with all rows: {objectives[-1]:.2f}",
+)
+for ax, medoids, title in zip(axes, (steps[0], steps[-2], steps[-1]), titles, strict=True):
+    draw(ax, medoids, title)
+axes[0].legend(loc="best", fontsize=8)
+plt.show()
+
+# %%
+# The same as a film
+# ------------------
+
+figure, ax = plt.subplots(figsize=(5.5, 4.5), layout="constrained")
+
+
+def show(step: int) -> None:
+    """Draw a step of the search."""
+    stage = "start" if step == 0 else "refined" if step == len(steps) - 1 else f"swap {step}"
+    draw(ax, steps[step], f"{stage}: mean distance {objectives[step]:.3f}")
+
+
+film = FuncAnimation(figure, show, frames=len(steps), interval=600)
+plt.show()

@@ -1,0 +1,50 @@
+"""
+Typical patients, as a table
+============================
+
+A mean patient has half a sex and nobody's blood. A medoid is a patient of the study, whose file can be opened.
+
+The 442 diabetes patients are those that come with scikit-learn: ten measurements, and how far the disease went on in a
+year.
+"""
+
+# %%
+# Gower's dissimilarity compares the sex by equality, and each number relative to its range, so that nothing needs to be
+# scaled. What is to be explained, the progression, is left out of the comparison.
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import load_diabetes
+
+from onebatchpam import OneBatchPAM
+
+patients = load_diabetes(as_frame=True, scaled=False).frame.rename(
+    columns={"bp": "blood pressure", "s1": "cholesterol", "s5": "log triglycerides", "s6": "blood sugar"}
+)
+patients["sex"] = patients["sex"].map({1.0: "1", 2.0: "2"})  # the source does not say which is which
+compared = ["age", "sex", "bmi", "blood pressure", "cholesterol", "log triglycerides", "blood sugar"]
+
+model = OneBatchPAM(n_clusters=4, metric="gower", random_state=0).fit(patients[compared])
+
+# %%
+# Four patients
+# -------------
+#
+# Each stands for a group; the last column is the mean progression of the group, which the fit has not seen.
+
+groups = patients.groupby(model.labels_)
+typical = model.medoids_.assign(
+    **{"stands for": groups.size().to_numpy(), "mean progression": groups["target"].mean().round().to_numpy()}
+).sort_values("mean progression")
+print(typical.to_string())
+
+# %%
+# What sets them apart
+# --------------------
+#
+# Colours say where the value of a patient lies among all: blue is low, red is high.
+
+numbers = [column for column in compared if column != "sex"]
+ranks = typical[numbers].apply(lambda column: np.searchsorted(np.sort(patients[column.name]), column) / len(patients))
+typical.style.format(precision=1).background_gradient("coolwarm", axis=None, subset=numbers, gmap=ranks, vmin=0, vmax=1)

@@ -1,0 +1,36 @@
+"""
+Rows that fit badly
+===================
+
+List the rows that fit badly: those far from every medoid, and those between two clusters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from onebatchpam import OneBatchPAM
+
+digits = load_digits()
+rng = np.random.RandomState(0)
+noise = rng.randint(0, 17, (5, 64)).astype(float)  # five "digits" of random pixels, which are like no digit
+X = np.concatenate([digits.data, noise])
+model = OneBatchPAM(10, metric="manhattan", random_state=0).fit(X)
+
+print("clusters, the largest first:")
+print(model.describe_clusters())
+
+rows = model.assess_rows(X)
+print("\nall rows:")
+print(rows)
+
+frame = rows.to_frame()
+print("\nfarthest from every medoid, so possible outliers (rows from 1797 on are noise):")
+print(frame.nlargest(7, "distance").round(3).to_string())
+print("\nbetween two clusters, so worth a second look:")
+print(frame.nsmallest(5, "silhouette").round(3).to_string())
+
+# In production the same distance tells whether a new row is like anything that was fitted.
+threshold = np.quantile(model.distances_, 0.99)
+print(f"\nnew rows: {(-model.score_samples(noise) > threshold).sum()} of 5 are unlike all medoids")
