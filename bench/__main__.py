@@ -32,6 +32,7 @@ from bench.studies import (
     series,
     sizes,
     speed,
+    threads,
 )
 
 
@@ -48,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         series,
         memory,
         estimate,
+        threads,
         orlib,
         optimality,
         certificate,

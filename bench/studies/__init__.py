@@ -7,6 +7,7 @@
 - `limits.py`: where methods that hold all pairs end, and this package does not;
 - `memory.py`: the peak memory of every kind of call, beside the bytes that the docs promise;
 - `estimate.py`: what `estimate_cost` says before a fit, beside what the fit takes;
+- `threads.py`: what a second thread brings to each stage, and what nested parallelism costs;
 - `orlib.py`: FasterPAM on graphs whose optimal medians are known;
 - `optimality.py`: how far every effort is from the optimum, and in what time;
 - `certificate.py`: how the objective and its lower bound meet in time;

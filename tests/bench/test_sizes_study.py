@@ -1,4 +1,4 @@
-"""The studies of cluster sizes, of embeddings and of series run, and print what they promise."""
+"""The studies of cluster sizes, of embeddings, of series and of threads run, and print what they promise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.data.synthetic import make_unit_vector_pieces
-from bench.studies import embeddings, sizes
+from bench.studies import embeddings, sizes, threads
 
 
 def test_the_best_of_all_medoids():
@@ -57,3 +57,14 @@ def test_series_need_aeon(capsys):
         assert "bench series needs aeon: pip install aeon" in capsys.readouterr().err
     else:
         pytest.skip("aeon is installed, and the study takes long")
+
+
+def test_threads(capsys, monkeypatch):
+    monkeypatch.setattr(threads, "list_cases", lambda scale: all_cases(scale)[:2])
+    assert main(["threads", "--scale", "0.003", "--repeats", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count(f"| {threads.ALL_STAGES} |") == 2
+    assert "| a process for each processor, fits share them |" in printed
+
+
+all_cases = threads.list_cases
