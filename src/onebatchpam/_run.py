@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from onebatchpam._parameters import Settings
 from onebatchpam._progress import Stages
 
 
@@ -16,6 +17,11 @@ class Run:
     n_jobs: int
     rng: np.random.RandomState
     stages: Stages
+
+    @classmethod
+    def of(cls, settings: Settings) -> Run:
+        """Return the run that the parameters of an estimator ask for."""
+        return cls(settings.n_jobs, settings.random_state, Stages(settings.verbose))
 
     def silent(self) -> Run:
         """Return the same run for steps within a stage, which are not timed or shown as stages of their own."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from html import escape
 
+import numpy as np
+
 # The address of the documentation on the web; empty as long as it is not published. The box by which a notebook shows
 # an estimator links to the page of the estimator there.
 DOCS_ADDRESS = ""
@@ -77,6 +79,11 @@ def show_bytes(n_bytes: float) -> str:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:,.1f} TB"
+
+
+def show_size(size: float) -> str:
+    """Return the number of rows in a cluster, or their weight."""
+    return f"{size:,}" if isinstance(size, int | np.integer) else f"{size:,.6g}"
 
 
 def show_count(count: float) -> str:

@@ -259,9 +259,9 @@ class TestPrinting:
     def test_few(self):
         chosen = select([[0.0], [1.0], [2.0], [9.0]], 2)
         assert repr(chosen).splitlines() == [
-            "  rank         row    stands for    coverage",
-            "     1           1             3        0.0%",
-            "     2           3             1       80.0%",
+            "rank   row  stands for  coverage",
+            "   1  X[1]           3      0.0%",
+            "   2  X[3]           1     80.0%",
             "2 representatives of 4 rows: all 2 explain 80.0% of the loss.",
         ]
         assert str(chosen) == repr(chosen)

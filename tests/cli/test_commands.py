@@ -22,7 +22,8 @@ from scipy.spatial.distance import cdist
 
 import onebatchpam
 from onebatchpam import OneBatchPAM, select_k, select_representatives
-from onebatchpam.cli import main
+from onebatchpam.algorithms.effort import EFFORTS
+from onebatchpam.cli import main, parser
 
 N = 150
 FILES = ["labels.csv", "map.svg", "medoids.csv", "model.skops", "report.html", "summary.json"]
@@ -60,6 +61,16 @@ PARAMS = {"kinds": {"size": ["S", "M", "L"]}}
 def model(table):
     estimator = OneBatchPAM(3, metric="gower", metric_params=PARAMS, random_state=3)
     return estimator.fit(compared(table), sample_weight=table["copies"].to_numpy())
+
+
+def test_efforts(file, table, capsys):
+    assert parser.EFFORTS == tuple(EFFORTS)  # listed twice, so that --help need not import scikit-learn
+    assert main(["cluster", str(file), "-k", "3", *OPTIONS, "--effort", "best", "--json", "-q"]) == 0
+    estimator = OneBatchPAM(3, metric="gower", metric_params=PARAMS, random_state=3, effort="best")
+    fitted = estimator.fit(compared(table), sample_weight=table["copies"].to_numpy())
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["parameters"]["effort"] == "best"
+    assert summary["result"]["inertia"] == fitted.inertia_
 
 
 def compared(table):

@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from onebatchpam import _show
 from onebatchpam._core import __version__
 from onebatchpam._parameters import (
+    NAMES,
+    Names,
     Rule,
     Settings,
     accept,
@@ -160,24 +162,18 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         labels_out: LabelsOut,
     ) -> Self:
         settings = self._check_settings()
-        weights = check_weights(sample_weight)
-        check_fixed_medoids(fixed_medoids, settings.n_clusters, None)
-        if candidates is not None:
-            check_candidates(candidates, None)
-        check_labels_out(labels_out, "labels_out", None, settings.n_clusters)
-        run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
-        space = open_space(X, self.metric, self.metric_params, run.n_jobs, self, weights)
+        k = settings.n_clusters
+        check_labels_out(labels_out, "labels_out", None, k)
+        run = Run.of(settings)
+        space = open_rows(X, self, settings, sample_weight, fixed_medoids, candidates, estimator=self)
         features = read_features(space.rows)
-        k = check_n_clusters(settings.n_clusters, space.n, n_absent=int(np.sum(space.weights == 0)))
-        check_sizes_fit(settings.min_cluster_size, k, float(space.weights.sum()))
-        space.fixed = check_fixed_medoids(fixed_medoids, k, space.n)
-        space.candidates = choose_candidates(candidates, space, k)
         check_labels_out(labels_out, "labels_out", space.n, k)
         present = space.present()
 
         with open_labels(labels_out, space.n) as labels:
             selection = self._select(present, k, settings, run)
-            self._finish(space, present, selection, labels, features, settings, run, is_weighted=weights is not None)
+            is_weighted = sample_weight is not None
+            self._finish(space, present, selection, labels, features, settings, run, is_weighted=is_weighted)
         return self
 
     def _finish(
@@ -372,7 +368,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             confidence=confidence,
             time_limit=time_limit,
             memory_limit=memory_limit,
-            run=Run(settings.n_jobs, settings.random_state, Stages(settings.verbose)),
+            run=Run.of(settings),
             objective=self.inertia_,
         )
 
@@ -424,6 +420,32 @@ def set_input_tags(tags: Tags, metric: MetricLike) -> None:
     tags.input_tags.sparse = own.takes_sparse
     tags.input_tags.string = own.takes_only_text
     tags.input_tags.two_d_array = not own.takes_only_text
+
+
+def open_rows(
+    X: ArrayLike,
+    model: MedoidEstimator,
+    settings: Settings,
+    sample_weight: ArrayLike | None,
+    fixed_medoids: ArrayLike | None,
+    candidates: ArrayLike | None,
+    names: Names = NAMES,
+    estimator: object = None,
+) -> Space:
+    """Open the rows of a fit, with their weights, fixed medoids and candidates, which are checked before X is read.
+
+    `names` and `estimator` are those by which errors speak of the parameters and of the caller.
+    """
+    weights = check_weights(sample_weight)
+    check_fixed_medoids(fixed_medoids, settings.n_clusters, None, names)
+    if candidates is not None:
+        check_candidates(candidates, None)
+    space = open_space(X, model.metric, model.metric_params, settings.n_jobs, estimator, weights)
+    k = check_n_clusters(settings.n_clusters, space.n, int(np.sum(space.weights == 0)), names)
+    check_sizes_fit(settings.min_cluster_size, k, float(space.weights.sum()))
+    space.fixed = check_fixed_medoids(fixed_medoids, k, space.n, names)
+    space.candidates = choose_candidates(candidates, space, k, names)
+    return space
 
 
 def read_features(rows: Rows) -> dict[str, Any]:

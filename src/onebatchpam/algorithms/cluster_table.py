@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam._show import Columns, Table
+from onebatchpam._show import Columns, Table, show_size
 
 MOST_LINES = 20  # the printed table has no more clusters than this; the attributes and `to_frame` have all
 
@@ -71,7 +71,7 @@ class ClusterTable(Table):
         return {
             "cluster": [str(label) for label in self.labels[shown]],
             "medoid": [f"X[{index}]" for index in self.medoid_indices[shown]],
-            "size": [f"{size:,}" if isinstance(size, np.integer) else f"{size:,.6g}" for size in self.sizes[shown]],
+            "size": [show_size(size) for size in self.sizes[shown]],
             "share": [f"{share:.1%}" for share in self.shares[shown]],
             "mean distance": [f"{distance:.4g}" for distance in self.mean_distances[shown]],
             "max distance": [f"{distance:.4g}" for distance in self.max_distances[shown]],

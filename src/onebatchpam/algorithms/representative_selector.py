@@ -43,12 +43,12 @@ class RepresentativeSelector(BaseEstimator):  # type: ignore[misc]
         Dissimilarity between two rows: a name or a function, as in `OneBatchPAM`.
     metric_params : dict, default=None
         Keyword arguments of the metric, such as ``{"p": 3}`` for ``"minkowski"``.
-    memory_limit : int or str, default=None
-        Memory for dissimilarities, in bytes or as text like ``"4GB"``; None means half of the free memory.
-    n_jobs : int, default=None
-        Number of threads, as in `OneBatchPAM`; the result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed or generator for drawing. An int gives the same result each time.
+    n_jobs : int, default=None
+        Number of threads, as in `OneBatchPAM`; the result does not depend on it.
+    memory_limit : int or str, default=None
+        Memory for dissimilarities, in bytes or as text like ``"4GB"``; None means half of the free memory.
     verbose : int or bool, default=0
         With 1 or more, long stages show a progress bar.
 
@@ -81,26 +81,26 @@ class RepresentativeSelector(BaseEstimator):  # type: ignore[misc]
         *,
         metric: MetricLike = "euclidean",
         metric_params: dict[str, Any] | None = None,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        memory_limit: int | str | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_representatives = n_representatives
         self.metric = metric
         self.metric_params = metric_params
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_representatives": integer(at_least=1),
         "metric": accept,
         "metric_params": accept,
-        "memory_limit": resolve_memory_limit,
-        "n_jobs": check_n_jobs,
         "random_state": check_seed,
+        "n_jobs": check_n_jobs,
+        "memory_limit": resolve_memory_limit,
         "verbose": check_verbose,
     }
 

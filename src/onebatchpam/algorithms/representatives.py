@@ -6,7 +6,6 @@ with them once, which yields the loss of every prefix and the number of rows tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,21 +16,18 @@ from sklearn.exceptions import ConvergenceWarning
 from onebatchpam._draws import sample_by_weight
 from onebatchpam._parameters import (
     Names,
-    check_candidates,
-    check_fixed_medoids,
     check_flag,
     check_integer,
-    check_n_clusters,
-    check_weights,
 )
-from onebatchpam._progress import Stages
 from onebatchpam._run import Run
+from onebatchpam._show import Columns, Table, show_size
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
+from onebatchpam.algorithms.base import open_rows
 from onebatchpam.algorithms.onebatchpam import OneBatchPAM
 from onebatchpam.metrics import MetricLike
 from onebatchpam.search import Ordered, Prefixes, assign, find_empty, measure_prefixes, order_medoids
-from onebatchpam.space import Space, choose_candidates, open_space
+from onebatchpam.space import Space
 
 # The order is found on so many points that they take this many dissimilarities to the representatives, but on at least
 # this many points for each representative. It does not depend on the memory, because the result must not.
@@ -42,7 +38,7 @@ MOST_LINES = 10
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Representatives:
+class Representatives(Table):
     """Rows that stand for all rows, the most important first; it prints as a table.
 
     Every prefix is a selection of its own: ``indices[:j]`` are j good representatives, for any j.
@@ -98,19 +94,6 @@ class Representatives:
         columns = {"row": self.indices, "stands_for": self.counts, "coverage": self.coverage, "loss": self.losses}
         return pd.DataFrame(columns, index=pd.RangeIndex(1, len(self) + 1, name="rank"))
 
-    def __repr__(self) -> str:
-        head = f"{'rank':>6}{'row':>12}{'stands for':>14}{'coverage':>12}"
-        lines = [
-            f"{rank:>6}{row:>12}{count:>14}{coverage:>12}" if rank else f"{'...':>6}"
-            for rank, row, count, coverage in self._cells()
-        ]
-        return "\n".join([head, *lines, self.summary()])
-
-    def _repr_html_(self) -> str:
-        lines = ["<tr>" + "".join(f"<td>{cell or '…'}</td>" for cell in cells) + "</tr>" for cells in self._cells()]
-        head = "<tr><th>rank</th><th>row</th><th>stands for</th><th>coverage</th></tr>"
-        return f"<table>\n{head}\n" + "\n".join(lines) + f"\n</table>\n<p>{self.summary()}</p>"
-
     def summary(self) -> str:
         """Return a sentence or two that say how much half of the representatives and all of them explain."""
         k, half = len(self), len(self) // 2
@@ -121,16 +104,19 @@ class Representatives:
             f"{'' if of_half else ' of the loss'}."
         )
 
-    def _cells(self) -> Iterator[tuple[str, str, str, str]]:
-        """Yield the cells of each line of the table; those of a line that stands for lines left out are empty."""
+    def _columns(self) -> Columns:
+        """Return the cells of the first and the last representatives, and a line of dots for those between them."""
         k = len(self)
-        shown = range(k) if k <= MOST_LINES + 1 else [*range(MOST_LINES), -1, k - 1]
-        for i in shown:
-            if i < 0:
-                yield "", "", "", ""
-            else:
-                count = f"{self.counts[i]:,}" if self.counts.dtype.kind == "i" else f"{self.counts[i]:,.6g}"
-                yield f"{i + 1}", f"{self.indices[i]}", count, f"{self.coverage[i]:.1%}"
+        shown = range(k) if k <= MOST_LINES + 1 else [*range(MOST_LINES), None, k - 1]
+        return {
+            "rank": ["..." if i is None else f"{i + 1}" for i in shown],
+            "row": ["" if i is None else f"X[{self.indices[i]}]" for i in shown],
+            "stands for": ["" if i is None else show_size(self.counts[i]) for i in shown],
+            "coverage": ["" if i is None else f"{self.coverage[i]:.1%}" for i in shown],
+        }
+
+    def _note(self) -> str:
+        return self.summary()
 
 
 def select_representatives(
@@ -232,18 +218,10 @@ def find_representatives(
     `names` and `estimator` are those by which errors speak of the parameters and of the caller.
     """
     settings = model._check_settings()
-    weights = check_weights(sample_weight)
-    check_fixed_medoids(fixed, settings.n_clusters, None, names)
-    if candidates is not None:
-        check_candidates(candidates, None)
-    run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
-    space = open_space(X, model.metric, model.metric_params, run.n_jobs, estimator, weights)
-    k = check_n_clusters(settings.n_clusters, space.n, int(np.sum(space.weights == 0)), names)
-    space.fixed = check_fixed_medoids(fixed, k, space.n, names)
-    space.candidates = choose_candidates(candidates, space, k, names)
-
+    run = Run.of(settings)
+    space = open_rows(X, model, settings, sample_weight, fixed, candidates, names, estimator)
     present = space.present(names)
-    chosen = present.given_indices(model._select(present, k, settings, run).medoids)
+    chosen = present.given_indices(model._select(present, settings.n_clusters, settings, run).medoids)
     labels = np.empty(space.n, np.int32) if with_labels else None
     ordered, prefixes = measure(space, chosen, run, labels)
     if len(find_empty(prefixes.counts, len(space.fixed))):
@@ -256,7 +234,7 @@ def find_representatives(
         rows=space.show(ordered.medoids),
         losses=prefixes.losses,
         coverage=explain(prefixes.losses, prefixes.loss_alone),
-        counts=prefixes.counts.astype(np.int64) if weights is None else prefixes.counts,
+        counts=prefixes.counts.astype(np.int64) if sample_weight is None else prefixes.counts,
         labels=labels,
         n_rows=present.n,
         n_fixed=len(space.fixed),

@@ -63,9 +63,9 @@ def make_estimator(arguments: argparse.Namespace, data: Input, k: int, messages:
 
 def method_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the method as parameters of the estimator."""
-    batch_size = getattr(arguments, "batch_size", None)
+    chosen = {name: getattr(arguments, name, None) for name in ("batch_size", "effort")}
     return {
-        **({} if batch_size is None else {"batch_size": batch_size}),
+        **{name: value for name, value in chosen.items() if value is not None},
         "memory_limit": arguments.memory_limit,
         "n_jobs": arguments.n_jobs,
         "random_state": arguments.seed,

@@ -20,7 +20,6 @@ from onebatchpam._parameters import (
     check_sizes_fit,
     describe,
 )
-from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._show import paragraph
 from onebatchpam._tiles import Indices
@@ -112,7 +111,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         check_fixed_medoids(fixed_medoids, settings.n_clusters, None)
         if candidates is not None and not dask.is_dask_collection(candidates):
             check_candidates(candidates, None)
-        run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
+        run = Run.of(settings)
         partitions = Partitions(X, sample_weight, candidates)
         try:
             data = PartitionedData(partitions, self.metric, self.metric_params, run)

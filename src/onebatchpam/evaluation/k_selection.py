@@ -193,7 +193,7 @@ def select_k(
     weights = check_weights(sample_weight)
     if candidates is not None:
         check_candidates(candidates, None)
-    run = Run(settings.n_jobs, settings.random_state, Stages(settings.verbose))
+    run = Run.of(settings)
     space = open_space(X, template.metric, template.metric_params, run.n_jobs, template, weights)
     features = read_features(space.rows)
     ks = [check_n_clusters(k, space.n, n_absent=int(np.sum(space.weights == 0))) for k in wanted]
