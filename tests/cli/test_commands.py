@@ -64,7 +64,7 @@ def model(table):
 
 
 def test_efforts(file, table, capsys):
-    assert parser.EFFORTS == tuple(EFFORTS)  # listed twice, so that --help need not import scikit-learn
+    assert tuple(EFFORTS) == parser.EFFORTS  # listed twice, so that --help need not import scikit-learn
     assert main(["cluster", str(file), "-k", "3", *OPTIONS, "--effort", "best", "--json", "-q"]) == 0
     estimator = OneBatchPAM(3, metric="gower", metric_params=PARAMS, random_state=3, effort="best")
     fitted = estimator.fit(compared(table), sample_weight=table["copies"].to_numpy())
