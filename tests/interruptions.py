@@ -55,6 +55,10 @@ def dense(p, dtype=np.float32):
     return partial(make_rows, p=p, dtype=dtype)
 
 
+def make_places(n):
+    return make_rows(n, 2) / 100
+
+
 def make_shares(n):
     return np.abs(make_rows(n, 300, np.float64)) + 0.1
 
@@ -145,7 +149,7 @@ METRICS = {
     "minkowski": Case(square("minkowski", metric_params={"p": 3}), dense(300), 12_000),
     "jensenshannon": Case(square("jensenshannon"), make_shares, 12_000),
     "nan_euclidean": Case(square("nan_euclidean"), dense(1000), 12_000),
-    "haversine": Case(square("haversine"), dense(2), 20_000),
+    "haversine": Case(square("haversine"), make_places, 20_000),
     "gower": Case(square("gower"), make_table, 12_000),
     "sparse manhattan": Case(square("manhattan"), make_sparse, 10_000),
     "levenshtein": Case(square("levenshtein"), make_strings, 5_000, needs="rapidfuzz"),

@@ -45,6 +45,7 @@ DOCUMENTED: dict[str, Callable[[Case], bool]] = {
     r"has no inverse, which metric='mahalanobis' needs": lambda case: case.drawn.name == "mahalanobis",
     r"from the squares of X, which do not fit": lambda case: case.drawn.name in ("seuclidean", "mahalanobis"),
     r"which is not one of the candidates": lambda case: case.drawn.name == "gower",
+    r"a latitude is .*: expected at most pi / 2": lambda case: case.drawn.name == "haversine",
     r"the weights of X sum to": lambda case: case.drawn.name in ("seuclidean", "mahalanobis"),
 }
 

@@ -28,8 +28,9 @@ GROUP_FILES = {
 }
 BYTES_PER_ROW = 12  # the weight and the label of a row
 ALWAYS_TRIED = 2**28  # rows that take less are tried in any case, because a busy system may free memory for them
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+UNITS = {"": 1, "B": 1}
+for power, letter in enumerate("KMGT", 1):
+    UNITS |= {letter: 1000**power, f"{letter}B": 1000**power, f"{letter}IB": 1024**power}
 
 
 def resolve_memory_limit(limit: Any, name: str = "memory_limit") -> int:

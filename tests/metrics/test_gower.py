@@ -353,3 +353,8 @@ class TestPolars:
 
 def plain(series):
     return [None if pd.isna(value) else value for value in series]
+
+
+def test_strings_are_not_a_table():
+    with pytest.raises(ValueError, match="X holds strings: expected a table, or a metric of text like 'levenshtein'"):
+        OneBatchPAM(2, metric="gower").fit(["a", "b", "c"])

@@ -246,3 +246,12 @@ class TestSingularCovariances:
         labels = OneBatchPAM(2, metric="mahalanobis", random_state=0).fit(X).labels_
         scaled = OneBatchPAM(2, metric="mahalanobis", random_state=0).fit(X * [1e-9, 1, 1e9])
         np.testing.assert_array_equal(scaled.labels_, labels)
+
+
+def test_latitudes_in_degrees():
+    degrees = np.array([[52.5, 13.4], [48.9, 2.4], [-0.1, 51.5]])
+    with pytest.raises(
+        ValueError, match="a latitude is 52.5: .* pass numpy.radians"
+    ):
+        OneBatchPAM(2, metric="haversine").fit(degrees)
+    assert OneBatchPAM(2, metric="haversine").fit(np.radians(degrees)).inertia_ < 0.2

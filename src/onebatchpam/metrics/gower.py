@@ -20,7 +20,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import rows_per_tile, tile_bounds
-from onebatchpam.data import Rows, TableColumn, TableRows, as_objects, check_table, column_names, columns_of, take_rows
+from onebatchpam.data import (
+    Rows,
+    TableColumn,
+    TableRows,
+    are_strings,
+    as_objects,
+    check_table,
+    column_names,
+    columns_of,
+    take_rows,
+)
 from onebatchpam.metrics.base import Metric, Points
 from onebatchpam.metrics.columns import (
     CONSTANT,
@@ -260,6 +270,8 @@ class Gower(Metric):
         return cls(kinds or {}, params.get("weights"))
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> TableRows:
+        if are_strings(X):
+            raise ValueError(f"{name} holds strings: expected a table, or a metric of text like 'levenshtein'")
         rows = check_table(X, name, estimator)
         if self.encoding is not None and estimator is None:  # an estimator checks the names itself
             names = column_names(rows.header)

@@ -118,6 +118,8 @@ class LibraryPoints(Points):
             self._fill_piece(tile, slice(0, self.n), out)
             check_common_columns(tile, self._values, out)
             return
+        if self._metric.name == "haversine":
+            check_latitudes(tile[:, 0])
         if self.n_jobs == 1:
             for rows, columns in self._pace.pieces(len(tile)):
                 self._fill_piece(tile[rows], columns, out[rows, columns])
@@ -134,6 +136,16 @@ class LibraryPoints(Points):
         # Numbers that are too large become infinite or NaN, which is refused later.
         with np.errstate(over="ignore", invalid="ignore"):
             out[:] = self._metric.compare(tile, self._values[columns])
+
+
+def check_latitudes(latitudes: NDArray[Any]) -> None:
+    """Raise if a latitude is beyond the poles, as most are if they are passed in degrees."""
+    farthest = float(np.abs(latitudes).max(initial=0))
+    if farthest > np.pi / 2 + 1e-6:
+        raise ValueError(
+            f"metric='haversine' compares latitudes and longitudes in radians, but a latitude is {farthest:.6g}: "
+            "expected at most pi / 2; for degrees, pass numpy.radians(X)"
+        )
 
 
 def check_common_columns(rows: NDArray[Any], points: NDArray[Any], distances: NDArray[Any]) -> None:
