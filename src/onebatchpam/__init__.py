@@ -5,8 +5,8 @@ Users need only the names that this file and `onebatchpam.dask` export; `OneBatc
 The package is a house of rooms, one folder for each. A room uses only the rooms to its right, and of these only the
 names that their doors (`__init__.py`) export:
 
-    you ─▶ algorithms ─▶ bounds ─▶ search ─▶ blocks ─▶ space ─▶ metrics ─▶ data
-                 └────────────────▶ batch ─────┘
+    you ─▶ algorithms ─▶ answers ─▶ bounds ─▶ search ─▶ blocks ─▶ space ─▶ metrics ─▶ data
+                 └────────────────────────────▶ batch ─────┘
 
 `dask` and `evaluation` stand above all of these rooms, `report` above them, and `cli` on top. The files `_draws`,
 `_run`, `_memory`, `_tiles`, `_parameters`, `_progress`, `_show`, `_warn` and `_optional` lie below them and serve every
@@ -25,21 +25,19 @@ if TYPE_CHECKING:
         Alternate,
         BanditPAM,
         ClusterMedoids,
-        ClusterTable,
         CostEstimate,
         FasterCLARA,
         FasterPAM,
-        FitSummary,
         KMeansPlusPlus,
         LSKMeansPlusPlus,
         OneBatchPAM,
         RandomMedoids,
         Representatives,
         RepresentativeSelector,
-        RowAssessment,
         medoids_of,
         select_representatives,
     )
+    from onebatchpam.answers import ClusterTable, FitSummary, RowAssessment
     from onebatchpam.batch import batch_size, required_batch_size
     from onebatchpam.bounds import LowerBound
     from onebatchpam.data import DistinctRows, collapse_duplicates, scan_parquet
@@ -89,7 +87,7 @@ __all__ = [
 
 # The rooms that a public name may come from. They are imported when one of their names is first used, because they need
 # scikit-learn, which takes a second or more to import, and `onebatchpam --help` does not.
-_ROOMS = ("algorithms", "batch", "bounds", "data", "evaluation", "metrics", "search", "space")
+_ROOMS = ("algorithms", "answers", "batch", "bounds", "data", "evaluation", "metrics", "search", "space")
 
 
 def __getattr__(name: str) -> object:

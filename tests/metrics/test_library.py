@@ -250,8 +250,6 @@ class TestSingularCovariances:
 
 def test_latitudes_in_degrees():
     degrees = np.array([[52.5, 13.4], [48.9, 2.4], [-0.1, 51.5]])
-    with pytest.raises(
-        ValueError, match="a latitude is 52.5: .* pass numpy.radians"
-    ):
+    with pytest.raises(ValueError, match=r"a latitude is 52.5: .* pass numpy.radians"):
         OneBatchPAM(2, metric="haversine").fit(degrees)
     assert OneBatchPAM(2, metric="haversine").fit(np.radians(degrees)).inertia_ < 0.2

@@ -37,9 +37,8 @@ from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
-from onebatchpam.algorithms.answers import Answers
-from onebatchpam.algorithms.labels_out import LabelArray, LabelsOut, check_labels_out, open_labels
 from onebatchpam.algorithms.result import Clustering, Selection, describe_profile, warn_if_imperfect, warn_if_small
+from onebatchpam.answers import Answers, LabelArray, LabelsOut, check_labels_out, open_labels
 from onebatchpam.bounds import LowerBound, certify
 from onebatchpam.data import Rows, load_sparse
 from onebatchpam.metrics import (

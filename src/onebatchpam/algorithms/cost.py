@@ -13,8 +13,8 @@ from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._show import Items, Listing, show_bytes, show_count, show_seconds, show_share
 from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_STARTS, MOST_ROWS_FOR_CORE
-from onebatchpam.algorithms.fit_summary import STORAGES
 from onebatchpam.algorithms.rates import Rates, measure_rates
+from onebatchpam.answers import STORAGES
 from onebatchpam.batch import resolve_batch_size
 from onebatchpam.blocks import affordable_rank, choose_storage
 from onebatchpam.metrics import MetricLike, tags_of

@@ -18,7 +18,8 @@ import sklearn
 
 from onebatchpam._core import __version__
 from onebatchpam._show import Columns, Table, show_seconds
-from onebatchpam.algorithms import ClusterTable, OneBatchPAM, RowAssessment
+from onebatchpam.algorithms import OneBatchPAM
+from onebatchpam.answers import ClusterTable, RowAssessment
 from onebatchpam.bounds import LowerBound
 from onebatchpam.cli.formats import arrow
 from onebatchpam.cli.inputs import Input, read_input

@@ -25,13 +25,12 @@ from onebatchpam._show import paragraph
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms import (
     Clustering,
-    LabelsOut,
-    RowAssessment,
     describe_profile,
     read_features,
     warn_if_imperfect,
     warn_if_small,
 )
+from onebatchpam.answers import LabelsOut, RowAssessment
 from onebatchpam.batch import resolve_batch_size
 from onebatchpam.dask.known import KnownRows
 from onebatchpam.dask.partition import GivenRows, join

@@ -15,7 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from onebatchpam import _core, algorithms
+from onebatchpam import _core, answers
 from onebatchpam._draws import Batch, coreset_odds, ring_clocks
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices, TileBuffer
@@ -329,7 +329,7 @@ def distances_of_rows(partition: Partition, metric: Metric, medoids: Any) -> NDA
 
 def assess_each_row(partition: Partition, metric: Metric, medoids: Any) -> NDArray[Any]:
     """Return the assessment of each row, as an array with a named field for each of its attributes."""
-    assessment = algorithms.assess(partition.distances_from(metric, medoids), Stages())
+    assessment = answers.assess(partition.distances_from(metric, medoids), Stages())
     table = np.empty(partition.n, type_of_assessment(assessment.distances.dtype, medoids.shape[0]))
     for name in table.dtype.names:
         table[name] = getattr(assessment, name)

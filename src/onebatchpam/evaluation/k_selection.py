@@ -20,12 +20,11 @@ from onebatchpam._tiles import Indices
 from onebatchpam.algorithms import (
     BatchSearch,
     InMemory,
-    LabelArray,
     OneBatchPAM,
-    assess,
     read_features,
     warn_if_imperfect,
 )
+from onebatchpam.answers import LabelArray, assess
 from onebatchpam.batch import resolve_batch_size
 from onebatchpam.evaluation.plots import plot_k_selection
 from onebatchpam.evaluation.silhouette import mean_silhouette

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from onebatchpam._parameters import describe
 from onebatchpam._progress import Stages
-from onebatchpam.algorithms import MedoidEstimator, RowAssessment, assess
+from onebatchpam.algorithms import MedoidEstimator
+from onebatchpam.answers import RowAssessment, assess
 
 
 def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:

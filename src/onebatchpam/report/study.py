@@ -16,7 +16,8 @@ from scipy.sparse import issparse
 from onebatchpam._parameters import describe
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices
-from onebatchpam.algorithms import MedoidEstimator, RowAssessment, assess
+from onebatchpam.algorithms import MedoidEstimator
+from onebatchpam.answers import RowAssessment, assess
 from onebatchpam.data import column_names, take_rows
 from onebatchpam.metrics import resolve_threads
 from onebatchpam.search import split_by_label

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from onebatchpam._progress import Stages
-from onebatchpam.algorithms.cluster_table import ClusterTable
-from onebatchpam.algorithms.fit_summary import FitSummary
-from onebatchpam.algorithms.row_assessment import RowAssessment, assess
+from onebatchpam.answers.cluster_table import ClusterTable
+from onebatchpam.answers.fit_summary import FitSummary
+from onebatchpam.answers.row_assessment import RowAssessment, assess
 from onebatchpam.bounds import LowerBound
 from onebatchpam.search import find_nearest
 from onebatchpam.space import Distances
