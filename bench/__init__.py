@@ -2,9 +2,8 @@
 
 A room imports only rooms to its right; its `__init__.py` says what it is for.
 
-    studies ─┐
-    fuzz ────┼─▶ measure ─▶ methods ─▶ data
-    report ──┘
+    studies ─▶ report ─┐
+               fuzz ───┴─▶ measure ─▶ methods ─▶ data
 
 `configs` has the experiments, `results` the records of their runs. Records are kept in git; tables and figures are made
 from them by `python -m bench report`.

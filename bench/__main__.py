@@ -18,6 +18,7 @@ from bench.report import report
 from bench.studies import (
     certificate,
     chaos,
+    complexity,
     dask,
     embeddings,
     estimate,
@@ -26,12 +27,14 @@ from bench.studies import (
     memory,
     optimality,
     orlib,
+    pages,
     pictures,
     representatives,
     scale,
     series,
     sizes,
     speed,
+    theorem,
     threads,
 )
 
@@ -45,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         speed,
         scale,
         limits,
+        complexity,
+        theorem,
         embeddings,
         series,
         memory,
@@ -63,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         fuzz,
         download,
         pictures,
+        pages,
     ):
         module.add_command(commands)
     arguments = parser.parse_args(argv)

@@ -1,6 +1,7 @@
 """The paper's data sets by name: their shapes, where their files may lie, and how to load them.
 
 A data set is looked for as `NAME.npz` (one array `X`) in a folder, then in the cache that `download.py` fills.
+`cifar20k` is the first 20,000 rows of `cifar`, from the same file.
 
 Each set has two variants. "paper" is what the paper's experiments clustered, with two slips of their loader: it took
 the first row of some files for a header, and left labels that are numbers among the features. "clean" has all rows and
@@ -34,6 +35,7 @@ class DataSet:
     label: int | None = None  # the column of the paper's variant that is a label
     eaten_row: bool = False  # whether the paper's variant lacks the first row of the file
     images: bool = False  # whether it is stored as bytes, which the paper divides by 255
+    part_of: str | None = None  # the data set whose first rows it is; it has no file of its own
 
     def shape_in(self, variant: str) -> tuple[int, int]:
         n, p = self.shape
@@ -42,7 +44,12 @@ class DataSet:
     def file_in(self, variant: str) -> str:
         """Return the name of the file; a set without slips has the same file for both variants."""
         has_slips = self.eaten_row or self.label is not None
-        return f"{self.name}-clean.npz" if variant == "clean" and has_slips else f"{self.name}.npz"
+        return f"{self.whole}-clean.npz" if variant == "clean" and has_slips else f"{self.whole}.npz"
+
+    @property
+    def whole(self) -> str:
+        """The data set that its file holds: itself, or the one that it is a part of."""
+        return self.part_of or self.name
 
     def drop_label(self, X: NDArray[Any]) -> NDArray[Any]:
         return X if self.label is None else np.delete(X, self.label, axis=1)
@@ -57,7 +64,7 @@ DATASETS = {
         DataSet("drybean", (13611, 16)),
         DataSet("letter", (19999, 16), eaten_row=True),
         DataSet("cifar", (50000, 3072), images=True),
-        DataSet("cifar20k", (20000, 3072), images=True),  # the first two of cifar's five files
+        DataSet("cifar20k", (20000, 3072), images=True, part_of="cifar"),
         DataSet("mnist", (60000, 784), images=True),
         DataSet("dota2", (92650, 117), label=0),
         DataSet("monitor_gas", (416153, 9)),
@@ -140,12 +147,13 @@ def load_stored(name: str, folder: Path, variant: str = "paper") -> NDArray[Any]
         option = "" if variant == "paper" else f" --variant {variant}"
         raise FileNotFoundError(
             f"{folder / dataset.file_in(variant)} is missing: name its folder by --data or the variable "
-            f"{FOLDER_VARIABLE}, or fetch it by `python -m bench download {dataset.name}{option}`"
+            f"{FOLDER_VARIABLE}, or fetch it by `python -m bench download {dataset.whole}{option}`"
         )
     path, held = file
     with np.load(path) as arrays:
         if "X" not in arrays:
             raise ValueError(f"{path} holds {', '.join(arrays) or 'nothing'}: expected an array X")
         X = arrays["X"] if dataset.images else arrays["X"].astype(np.float32, copy=False)
-    check_shape(X, dataset, held, str(path))
+    check_shape(X, DATASETS[dataset.whole], held, str(path))
+    X = X[: dataset.shape_in(held)[0]]
     return X if held == variant else dataset.drop_label(X)

@@ -1,4 +1,4 @@
-"""The paper's figures from our records: Figure 1, bars of RT and ΔRO, and Pareto fronts."""
+"""The paper's figures from our records, Figure 1, bars of RT and ΔRO, and Pareto fronts; and critical differences."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from bench.methods.table import CONTESTANTS
-from bench.report.scores import Cell, Scores, Spread
-from bench.report.tables import format_number
+from bench.report.intervals import rank_methods
+from bench.report.scores import ABSOLUTE, Scores
+from bench.report.tables import MEASURES, average, choose_datasets, format_number
 
 COLOURS = {"paper": "#4c72b0", "ours": "#2a9d5c", "peer": "#8c8c8c"}
 KINDS = {"paper": "row of the paper", "ours": "ours beyond the paper", "peer": "package of others"}
@@ -36,11 +39,12 @@ def draw_figures(scores: Scores, folder: Path) -> list[Picture]:
     """Draw the figures for which the experiment has results."""
     import matplotlib
 
-    whole = list(dict.fromkeys(cell.dataset for cell in scores.cells.values() if cell.n is None))
+    whole = scores.cells.index[scores.cells["n"].isna()].unique("dataset")
     ks = [k for k in PARETO_KS if k in scores.ks] or scores.ks
     with matplotlib.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
         pictures = [
             draw_growth(scores, folder),
+            draw_ranks(scores, folder),
             *(draw_bars(scores, dataset, folder) for dataset in whole),
             *(draw_pareto(scores, dataset, k, folder) for dataset in whole for k in ks),
         ]
@@ -76,89 +80,65 @@ def _explain_colours(figure: Any, colours: dict[str, str], meanings: dict[str, s
 
 def draw_growth(scores: Scores, folder: Path) -> Picture | None:
     """Draw time and objective against n for the k with most n, and against k for the n with most k."""
-    cells = [cell for cell in scores.cells.values() if cell.n is not None]
-    if not cells:
+    cells = scores.cells.dropna(subset=["n", "seconds"]).reset_index()
+    if cells.empty:
         return None
-    k = max(scores.ks, key=lambda k: len({cell.dataset for cell in cells if cell.k == k}))
-    dataset = max(scores.datasets, key=lambda name: len({cell.k for cell in cells if cell.dataset == name}))
-    methods = [name for name in scores.methods if any(cell.method == name and cell.seconds for cell in cells)]
+    k = cells.groupby("k")["n"].nunique().idxmax()
+    dataset = cells.groupby("dataset")["k"].nunique().idxmax()
+    methods = [method for method in scores.methods if (cells["method"] == method).any()]
     figure, axes = _open_figure(4, 17, 3.8)
-    _draw_lines(axes[:2], methods, [cell for cell in cells if cell.k == k], "n", f"k = {k}")
-    _draw_lines(axes[2:], methods, [cell for cell in cells if cell.dataset == dataset], "k", dataset)
+    _draw_lines(axes[:2], methods, cells[cells["k"] == k], "n", f"k = {k}")
+    _draw_lines(axes[2:], methods, cells[cells["dataset"] == dataset], "k", dataset)
     _add_legend(figure, *axes[0].get_legend_handles_labels())
     title = f"{dataset.split(' (')[0]}: time and objective against n and against k"
     return _save(figure, folder, f"{scores.name}-growth", title)
 
 
-def _draw_lines(pair: Any, methods: Sequence[str], cells: Sequence[Cell], abscissa: str, fixed: str) -> None:
+def _draw_lines(pair: Any, methods: Sequence[str], cells: pd.DataFrame, abscissa: str, fixed: str) -> None:
     """Draw time and mean distance, which unlike the objective does not grow with n, against "n" or "k"."""
-    ticks = sorted({getattr(cell, abscissa) for cell in cells})
+    ticks = sorted(cells[abscissa].unique())
     for method, colour, marker in zip(methods, LINES, MARKERS, strict=False):
-        own = sorted((cell for cell in cells if cell.method == method), key=lambda cell: getattr(cell, abscissa))
-        style = {"label": method, "color": colour, "marker": marker}
-        _plot_line(pair[0], [(getattr(cell, abscissa), cell.seconds, 1) for cell in own], style)
-        _plot_line(pair[1], [(getattr(cell, abscissa), cell.objective, cell.n or 1) for cell in own], style)
+        own = cells[cells["method"] == method].sort_values(abscissa)
+        style = {"label": method, "color": colour, "marker": marker, "markersize": 5, "linewidth": 1.4, "capsize": 2}
+        for axis, measure, over in zip(pair, ABSOLUTE, (1, own["n"]), strict=True):
+            errors = own[f"{measure} std"].fillna(0) / over
+            axis.errorbar(own[abscissa], own[measure] / over, yerr=errors, **style)
     for axis, title, label in zip(pair, ("time", "objective"), ("seconds", "objective / n"), strict=True):
         axis.set(xscale="log", xlabel=abscissa, ylabel=label, title=f"{title} against {abscissa}, {fixed}")
-        axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks], rotation=45 if abscissa == "n" else 0)
+        axis.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks], rotation=45 if abscissa == "n" else 0)
         axis.minorticks_off()
         axis.grid(alpha=0.3)
     pair[0].set_yscale("log")
 
 
-def _plot_line(axis: Any, points: Sequence[tuple[int, Spread | None, int]], style: dict[str, Any]) -> None:
-    """Draw points, each of a position, a spread, and a number that the spread is divided by."""
-    known = [(x, spread.mean / over, (spread.std or 0.0) / over) for x, spread, over in points if spread is not None]
-    positions, means, stds = ([point[i] for point in known] for i in range(3))
-    axis.errorbar(positions, means, yerr=stds, markersize=5, linewidth=1.4, capsize=2, **style)
-
-
 # Bars
 
 
-@dataclass(frozen=True)
-class Bar:
-    """The two bars of a method."""
-
-    label: str
-    colour: str
-    rt: Spread
-    delta_ro: Spread
-
-
-def make_bars(scores: Scores, dataset: str) -> list[Bar]:
-    """Return the bars of the methods that have results; a star marks methods without a result for some k."""
-    bars = []
-    for method in scores.methods:
-        cells = scores.pick(method, [dataset], scores.ks)
-        rt = Spread.average(cell.rt for cell in cells)
-        delta_ro = Spread.average(cell.delta_ro for cell in cells)
-        if rt is not None and delta_ro is not None:
-            label = method if rt.n_cells == len(cells) else f"{method} *"
-            bars.append(Bar(label, COLOURS[CONTESTANTS[method].kind], rt, delta_ro))
-    return bars
-
-
 def draw_bars(scores: Scores, dataset: str, folder: Path) -> Picture | None:
-    """Draw RT and ΔRO of all methods on a data set, averaged over k."""
-    bars = make_bars(scores, dataset)
-    if not bars:
+    """Draw RT and ΔRO of all methods on a data set, averaged over k; a star marks methods without a result for some."""
+    sides = {measure: average(scores, [dataset], scores.ks, measure) for measure in MEASURES}
+    cells = scores.pick([dataset], scores.ks)
+    planned = cells.groupby("method").size()
+    methods = [method for method in scores.methods if sides["rt"]["cells"].get(method, 0) > 0]
+    if not methods:
         return None
-    figure, axes = _open_figure(2, 11, 1.6 + 0.3 * len(bars), sharey=True)
-    _draw_side(axes[0], [bar.rt for bar in bars], bars, "RT (%), log scale")
-    _draw_side(axes[1], [bar.delta_ro for bar in bars], bars, "ΔRO (%)")
+    labels = [name if sides["rt"].loc[name, "cells"] == planned[name] else f"{name} *" for name in methods]
+    figure, axes = _open_figure(2, 11, 1.6 + 0.3 * len(methods), sharey=True)
+    _draw_side(axes[0], sides["rt"].loc[methods], "RT (%), log scale")
+    _draw_side(axes[1], sides["delta_ro"].loc[methods], "ΔRO (%)")
     axes[0].set_xscale("log")
-    axes[0].set_yticks(range(len(bars)), [bar.label for bar in bars])
-    axes[0].set_ylim(len(bars) - 0.4, -0.6)
-    partial = "; * not for all k" if any(bar.label.endswith("*") for bar in bars) else ""
+    axes[0].set_yticks(range(len(methods)), labels)
+    axes[0].set_ylim(len(methods) - 0.4, -0.6)
+    partial = "; * not for all k" if labels != methods else ""
     figure.suptitle(f"{dataset}: relative to {scores.reference}, averages over k{partial}")
     _explain_colours(figure, COLOURS, KINDS)
     return _save(figure, folder, f"{scores.name}-bars-{dataset}", f"{dataset}: RT and ΔRO")
 
 
-def _draw_side(axis: Any, spreads: Sequence[Spread], bars: Sequence[Bar], label: str) -> None:
-    means, stds = [spread.mean for spread in spreads], [spread.std or 0.0 for spread in spreads]
-    axis.barh(range(len(bars)), means, xerr=stds, color=[bar.colour for bar in bars], ecolor="#333333")
+def _draw_side(axis: Any, bars: pd.DataFrame, label: str) -> None:
+    means, stds = bars["mean"].to_numpy(), bars["std"].fillna(0).to_numpy()
+    colours = [COLOURS[CONTESTANTS[method].kind] for method in bars.index]
+    axis.barh(range(len(bars)), means, xerr=stds, color=colours, ecolor="#333333")
     for row, (mean, std) in enumerate(zip(means, stds, strict=True)):
         end = (max(mean + std, 0.0), row)
         axis.annotate(format_number(mean), end, xytext=(4, 0), textcoords="offset points", va="center", size=8)
@@ -166,6 +146,49 @@ def _draw_side(axis: Any, spreads: Sequence[Spread], bars: Sequence[Bar], label:
     axis.grid(axis="x", alpha=0.3)
     axis.set_axisbelow(True)
     axis.margins(x=0.15)
+
+
+# Critical differences
+
+
+def draw_ranks(scores: Scores, folder: Path) -> Picture | None:
+    """Draw the mean ranks of methods on a line, the best on the left; bars join those that no test tells apart."""
+    ranking = rank_methods(scores, choose_datasets(scores), scores.ks)
+    if ranking is None:
+        return None
+    ranks, groups = ranking.mean_ranks, ranking.find_groups()
+    n_left = (len(ranks) + 1) // 2
+    below = 0.35 * len(groups) + 0.6  # the labels begin below the bars
+    figure, axis = _open_figure(1, 11, 1.4 + 0.3 * (below + n_left))
+    first, last = 1, len(ranks)
+    axis.set(xlim=(first, last), ylim=(-below - n_left, 2), yticks=[], xticks=range(first, last + 1))
+    axis.spines["left"].set_visible(False)
+    axis.spines["bottom"].set_position(("data", 0))
+    axis.tick_params(axis="x", direction="in", pad=-16)  # ticks and their labels stand above the line
+    for place, (method, mean_rank) in enumerate(ranks.items()):
+        is_left = place < n_left
+        height = -below - (place if is_left else len(ranks) - 1 - place)
+        side, margin = (first, -6) if is_left else (last, 6)
+        colour = COLOURS[CONTESTANTS[method].kind]
+        axis.plot([mean_rank, mean_rank, side], [0, height, height], color=colour, lw=1)
+        axis.annotate(
+            f"{method}  {mean_rank:.1f}" if is_left else f"{mean_rank:.1f}  {method}",
+            (side, height),
+            xytext=(margin, 0),
+            textcoords="offset points",
+            ha="right" if is_left else "left",
+            va="center",
+            color=colour,
+            annotation_clip=False,
+        )
+    for row, (best, worst) in enumerate(groups):
+        axis.plot([ranks[best] - 0.05, ranks[worst] + 0.05], [-0.35 * (row + 1)] * 2, color="black", lw=3.5)
+    difference = ranking.critical_difference
+    axis.plot([first, first + difference], [1.5, 1.5], color="black", lw=2)
+    axis.text(first + difference / 2, 1.6, f"critical difference {difference:.1f}", ha="center", va="bottom")
+    _explain_colours(figure, COLOURS, KINDS)
+    title = f"{scores.config.title}: mean ranks by objective in {ranking.n_cases} cases"
+    return _save(figure, folder, f"{scores.name}-ranks", title)
 
 
 # Pareto fronts
@@ -176,11 +199,7 @@ def draw_pareto(scores: Scores, dataset: str, k: int, folder: Path) -> Picture |
 
     A second panel shows the methods near the best objective, which lie close together in the first.
     """
-    points = [
-        (cell.seconds.mean, cell.objective.mean, cell.method)
-        for cell in scores.cells.values()
-        if cell.dataset == dataset and cell.k == k and cell.seconds is not None and cell.objective is not None
-    ]
+    points = list_points(scores, dataset, k)
     if not points:
         return None
     best = min(objective for _, objective, _ in points)
@@ -198,6 +217,12 @@ def draw_pareto(scores: Scores, dataset: str, k: int, folder: Path) -> Picture |
     figure.suptitle(f"{dataset}, k = {k}: objective and time")
     _explain_colours(figure, {**COLOURS, "front": FRONT}, {**KINDS, "front": "on the Pareto front"})
     return _save(figure, folder, f"{scores.name}-pareto-{dataset}-k{k}", f"{dataset}, k = {k}: Pareto front")
+
+
+def list_points(scores: Scores, dataset: str, k: int) -> list[Point]:
+    """Return mean time and mean objective of the methods that have a result on a data set with a k."""
+    cells = scores.pick([dataset], [k])[ABSOLUTE].dropna()
+    return [(seconds, objective, method) for (_, _, method), seconds, objective in cells.itertuples(name=None)]
 
 
 def _draw_front(axis: Any, points: Sequence[Point], front: Sequence[Point], ranks: dict[str, int]) -> None:

@@ -7,9 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from bench.measure.config import read_toml
 from bench.methods.table import CONTESTANTS
-from bench.report.scores import Spread
 
 KS = (10, 50, 100)  # the paper's figures are averages over these
 
@@ -24,15 +25,16 @@ def list_datasets(scale: str) -> list[str]:
     return [name for name in _read_figures()[scale] if name != "summary"]
 
 
-def find_figure(scale: str, scope: Sequence[str], measure: str, method: str) -> Spread | None:
-    """Return the paper's "rt" or "delta_ro" of a method, averaged over data sets; None if the paper has none.
+def find_figures(scale: str, scope: Sequence[str], measure: str) -> pd.DataFrame:
+    """Return mean and std of the paper's "rt" or "delta_ro" for our names of methods, averaged over data sets.
 
-    Over all data sets of a scale this is the published average, over some the average of their published figures.
+    Over all data sets of a scale these are the published averages, over some the averages of their published figures.
     """
-    row = CONTESTANTS[method].paper_row
     known = list_datasets(scale)
-    if row is None or not scope or not set(scope) <= set(known):
-        return None
     names = ["summary"] if len(scope) == len(known) else scope
-    published = [_read_figures()[scale][name][measure].get(row) for name in names]
-    return None if None in published else Spread.average(Spread(*figure) for figure in published)
+    if not scope or not set(scope) <= set(known):
+        return pd.DataFrame(columns=["mean", "std"], dtype=float)
+    tables = [pd.DataFrame(_read_figures()[scale][name][measure], index=["mean", "std"]).T for name in names]
+    rows = {name: contestant.paper_row for name, contestant in CONTESTANTS.items()}
+    average = sum(tables[1:], tables[0]) / len(tables)
+    return average.reindex(list(rows.values())).set_axis(list(rows), axis=0).dropna()

@@ -5,67 +5,27 @@ For a method, a data set and a k, with the method's seeds as the repetitions:
 - RT is its time divided by the mean time of the reference, in percent;
 - ΔRO is its objective divided by the mean objective of the reference, minus 1, in percent.
 
-Mean and standard deviation are taken over the seeds that both have. An average over data sets or over k is the mean of
-the means and the mean of the standard deviations, as in the paper. The paired ΔRO divides by the objective of the
+Mean and standard deviation are taken over the seeds that both have. The paired ΔRO divides by the objective of the
 reference with the same seed instead, so that the spread of the reference is not in it.
 """
 
 from __future__ import annotations
 
 import re
-import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+
+import pandas as pd
 
 from bench.measure.config import Config, ConfigError
 from bench.measure.records import Record, Run
 from bench.methods.table import AS_PUBLISHED, CONTESTANTS
 
 ASSIGNMENT = "assignment"  # the stage of our estimators that labels all rows
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean and standard deviation over repetitions, or the means of both over several cells."""
-
-    mean: float
-    std: float | None
-    n_cells: int = 1
-
-    @classmethod
-    def over_seeds(cls, values: Sequence[float]) -> Spread | None:
-        """Return the spread of repetitions; None if there are none."""
-        if not values:
-            return None
-        return cls(statistics.mean(values), statistics.stdev(values) if len(values) > 1 else None)
-
-    @classmethod
-    def average(cls, spreads: Iterable[Spread | None]) -> Spread | None:
-        """Return the average of the known spreads; None if none is known."""
-        known = [spread for spread in spreads if spread is not None]
-        if not known:
-            return None
-        stds = [spread.std for spread in known if spread.std is not None]
-        mean = statistics.mean(spread.mean for spread in known)
-        return cls(mean, statistics.mean(stds) if stds else None, len(known))
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A method on a data set with a k, over all seeds."""
-
-    method: str
-    dataset: str  # with the number of rows, unless it is all of them
-    n: int | None  # None for all rows
-    k: int
-    seconds: Spread | None
-    objective: Spread | None
-    rt: Spread | None
-    delta_ro: Spread | None
-    paired_delta_ro: Spread | None
-    peak_bytes: float | None
-    n_distances: float | None
-    faults: tuple[str, ...]  # the reason of every seed that has no result
+CASE = ["dataset", "k"]
+CELL = [*CASE, "method"]
+ABSOLUTE = ["seconds", "objective"]
+RELATIVE = ["rt", "delta_ro", "paired_delta_ro"]
+COSTS = ["peak_bytes", "n_distances"]
 
 
 def measure_call(record: Record) -> float:
@@ -98,7 +58,12 @@ def label_dataset(run: Run) -> str:
 
 
 class Scores:
-    """The cells of an experiment, in the order of data sets, k and methods."""
+    """The runs of an experiment, and its cells: each a method on a data set with a k, over all seeds.
+
+    `runs` has a row for every run that was made or should have been, with its absolute and relative figures; `fault`
+    says why it does not count. `cells` has the means over seeds, and in columns such as "rt std" their standard
+    deviations; its index is in the order of data sets, k and methods.
+    """
 
     def __init__(
         self,
@@ -111,26 +76,17 @@ class Scores:
         if any(run.method == AS_PUBLISHED for run in records):
             config = config.add_as_published()
         self.records, self.config, self.time = records, config, time
-        self._measure_time = TIMES[time]
         self.reference = reference or config.reference
         self.name = name_in_terms(name, self.reference if self.has_other_reference else None, time)
-        self.runs = list(dict.fromkeys([*config.list_runs(), *records]))
-        self.datasets = list(dict.fromkeys(label_dataset(run) for run in self.runs))
-        self.ks = sorted({run.k for run in self.runs})
-        present = {run.method for run in self.runs}
+        planned = list(dict.fromkeys([*config.list_runs(), *records]))
+        self.datasets = list(dict.fromkeys(map(label_dataset, planned)))
+        self.ks = sorted({run.k for run in planned})
+        present = {run.method for run in planned}
         self.methods = [method for method in CONTESTANTS if method in present]
         if self.reference not in present:
             raise ConfigError(f"{name} has no method {self.reference!r}: expected one of {', '.join(self.methods)}")
-        self._groups: dict[tuple[str, str, int], list[Run]] = {}
-        for run in self.runs:
-            self._groups.setdefault((run.method, label_dataset(run), run.k), []).append(run)
-        self.cells = {
-            key: self._score(*key)
-            for dataset in self.datasets
-            for k in self.ks
-            for method in self.methods
-            if (key := (method, dataset, k)) in self._groups
-        }
+        self.runs = self._compare(pd.DataFrame([self._read_run(run) for run in planned]))
+        self.cells = self._average(self.runs)
 
     @property
     def has_other_reference(self) -> bool:
@@ -142,61 +98,48 @@ class Scores:
         """Say whether all data are in the paper's variant."""
         return all(record["variant"] == "paper" for record in self.records.values())
 
-    def pick(self, method: str, datasets: Sequence[str], ks: Sequence[int]) -> list[Cell]:
-        """Return the cells of a method, as far as the experiment has them."""
-        keys = ((method, dataset, k) for dataset in datasets for k in ks)
-        return [self.cells[key] for key in keys if key in self.cells]
+    def pick(self, datasets: Collection[str], ks: Collection[int]) -> pd.DataFrame:
+        """Return the cells of some data sets and k."""
+        places = self.cells.index
+        return self.cells[places.isin(datasets, level="dataset") & places.isin(ks, level="k")]
 
-    def _find_results(self, method: str, dataset: str, k: int) -> dict[int, Record]:
-        """Return the successful records by seed."""
-        runs = self._groups.get((method, dataset, k), [])
-        records = {run.seed: self.records[run] for run in runs if run in self.records}
-        return {seed: record for seed, record in records.items() if record["status"] == "ok"}
-
-    def _score(self, method: str, dataset: str, k: int) -> Cell:
-        runs = self._groups[method, dataset, k]
-        own, base = self._find_results(method, dataset, k), self._find_results(self.reference, dataset, k)
-        relative = self._compare(own, base)
-        rt, delta_ro, paired_delta_ro = (Spread.over_seeds([values[i] for values in relative]) for i in range(3))
-        distances = [record["n_distances"] for record in own.values() if record["n_distances"] is not None]
-        return Cell(
-            method=method,
-            dataset=dataset,
-            n=runs[0].n,
-            k=k,
-            seconds=Spread.over_seeds([self._measure_time(record) for record in own.values()]),
-            objective=Spread.over_seeds([record["objective"] for record in own.values()]),
-            rt=rt,
-            delta_ro=delta_ro,
-            paired_delta_ro=paired_delta_ro,
-            peak_bytes=next((record["peak_bytes"] for record in own.values() if record.get("peak_bytes")), None),
-            n_distances=statistics.mean(distances) if distances else None,
-            faults=tuple(fault for run in runs if (fault := self._find_fault(run, base)) is not None),
-        )
-
-    def _compare(self, own: dict[int, Record], base: dict[int, Record]) -> list[tuple[float, float, float]]:
-        """Return RT, ΔRO and paired ΔRO of each seed that has a result of the reference."""
-        both = sorted(own.keys() & base.keys())
-        if not both:
-            return []
-        base_seconds = statistics.mean(self._measure_time(base[seed]) for seed in both)
-        base_objective = statistics.mean(base[seed]["objective"] for seed in both)
-        return [
-            (
-                100 * self._measure_time(own[seed]) / base_seconds,
-                100 * (own[seed]["objective"] / base_objective - 1),
-                100 * (own[seed]["objective"] / base[seed]["objective"] - 1),
-            )
-            for seed in both
-        ]
-
-    def _find_fault(self, run: Run, base: dict[int, Record]) -> str | None:
-        """Say why a run does not count; None if it does, or if the reference has no run to compare it with."""
+    def _read_run(self, run: Run) -> dict[str, object]:
+        """Return a row of `runs` without its relative figures."""
+        row = {"dataset": label_dataset(run), "n": run.n, "k": run.k, "method": run.method, "seed": run.seed}
         record = self.records.get(run)
         if record is None:
-            return "not run"
+            return {**row, "fault": "not run"}
         if record["status"] != "ok":
-            return f"{record['status']}: {record['reason']}"
-        if run.seed in base or (self.reference, label_dataset(run), run.k) not in self._groups:
-            return None
-        return f"no result of the reference {self.reference}"
+            return {**row, "fault": f"{record['status']}: {record['reason']}"}
+        figures = {"seconds": TIMES[self.time](record), "objective": record["objective"]}
+        return {**row, "fault": None, **figures, **{name: record.get(name) for name in COSTS}}
+
+    def _compare(self, runs: pd.DataFrame) -> pd.DataFrame:
+        """Return the runs with RT, ΔRO and paired ΔRO, as far as the reference has a result with the same seed."""
+        runs = runs.reindex(columns=[*CELL, "n", "seed", "fault", *ABSOLUTE, *COSTS])
+        runs = runs.astype(dict.fromkeys([*ABSOLUTE, *COSTS], float))
+        reference = runs[runs["method"] == self.reference]
+        counting = reference[reference["fault"].isna()]
+        both = runs[runs["fault"].isna()].merge(
+            counting[[*CASE, "seed", *ABSOLUTE]], on=[*CASE, "seed"], suffixes=("", " of the reference")
+        )
+        base = both[[f"{name} of the reference" for name in ABSOLUTE]].set_axis(ABSOLUTE, axis=1)
+        mean = base.groupby([both[name] for name in CELL]).transform("mean")
+        both["rt"] = 100 * both["seconds"] / mean["seconds"]
+        both["delta_ro"] = 100 * (both["objective"] / mean["objective"] - 1)
+        both["paired_delta_ro"] = 100 * (both["objective"] / base["objective"] - 1)
+        runs = runs.merge(both[[*CELL, "seed", *RELATIVE]], on=[*CELL, "seed"], how="left")
+        has_reference = runs.set_index(CASE).index.isin(reference.set_index(CASE).index)
+        alone = runs["fault"].isna() & runs["rt"].isna() & has_reference
+        runs.loc[alone, "fault"] = f"no result of the reference {self.reference}"
+        return runs
+
+    def _average(self, runs: pd.DataFrame) -> pd.DataFrame:
+        """Return the cells: means and standard deviations over seeds, and how many seeds do not count."""
+        seeds = runs.groupby(CELL)
+        stds = seeds[[*ABSOLUTE, *RELATIVE]].std().add_suffix(" std")
+        costs = pd.concat([seeds["peak_bytes"].first(), seeds["n_distances"].mean()], axis=1)
+        faults = seeds["fault"].count().rename("faults")
+        cells = pd.concat([seeds["n"].first(), seeds[[*ABSOLUTE, *RELATIVE]].mean(), stds, costs, faults], axis=1)
+        order = pd.MultiIndex.from_product([self.datasets, self.ks, self.methods], names=CELL)
+        return cells.reindex(order[order.isin(cells.index)])

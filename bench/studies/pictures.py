@@ -1,4 +1,4 @@
-"""`python -m bench pictures`: the pictures of the README.
+"""`python -m bench pictures`: the pictures of the README, and the ranks that docs/benchmarks.md shows.
 
 "A mean is nobody": the ten centres of k-means above the ten medoids, from the 60,000 images of mnist.
 `examples/plot_mean_is_nobody.py` does the same with the small images that come with scikit-learn. "Label 20 rows": what
@@ -21,6 +21,9 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from bench.data.sets import load
+from bench.measure.records import RESULTS, Store
+from bench.report.figures import draw_ranks
+from bench.report.report import read_scores
 from onebatchpam import OneBatchPAM
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +44,9 @@ def run(arguments: argparse.Namespace) -> None:
     plt.switch_backend("agg")
     show_example("plot_label_few.py", arguments.folder / "label_few.png")
     draw_means_and_medoids(load("mnist", arguments.data), arguments.folder / "mean_is_nobody.png")
+    ranks = draw_ranks(read_scores(Store(RESULTS, "small")), arguments.folder)
+    assert ranks is not None
+    print(ranks.path)
 
 
 def show_example(name: str, path: Path) -> None:

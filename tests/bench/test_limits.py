@@ -56,3 +56,13 @@ def test_a_missing_package_is_said_to_be_missing(tiny, monkeypatch, capsys):
     monkeypatch.setattr(limits.Contestant, "explain_absence", lambda _: "it is not installed")
     assert main(tiny) == 0
     assert "kmedoids is left out: it is not installed" in capsys.readouterr().out
+
+
+def test_a_package_that_cannot_be_loaded_is_left_out(tiny, tmp_path, monkeypatch, capsys):
+    def fail(task, trial, limits):
+        raise TaskError("error", "ValueError: numpy.dtype size changed")
+
+    monkeypatch.setattr(limits, "run_alone", fail)
+    assert main(tiny[:-4]) == 0
+    assert "onebatchpam is left out: ValueError: numpy.dtype" in capsys.readouterr().out
+    assert not (tmp_path / "results" / "limits.jsonl").exists()

@@ -9,7 +9,7 @@ from bench.__main__ import main
 from bench.studies import pictures
 
 
-def test_both_pictures_are_written(monkeypatch, tmp_path, capsys):
+def test_all_pictures_are_written(monkeypatch, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "examples").mkdir()
     example = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nplt.plot([3, 4])\n"
@@ -17,7 +17,7 @@ def test_both_pictures_are_written(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(pictures, "ROOT", tmp_path)
     monkeypatch.setattr(pictures, "load", lambda name, folder: np.random.default_rng(0).random((200, 784)))
     assert main(["pictures", "--folder", str(tmp_path)]) == 0
-    paths = [tmp_path / "label_few.png", tmp_path / "mean_is_nobody.png"]
+    paths = [tmp_path / name for name in ("label_few.png", "mean_is_nobody.png", "small-ranks.png")]
     assert all(path.stat().st_size > 1000 for path in paths)
     assert capsys.readouterr().out.split() == list(map(str, paths))
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import math
 import re
 import statistics
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from bench.__main__ import main
@@ -16,10 +19,11 @@ from bench.measure.records import Run, Store
 from bench.methods.table import AS_PUBLISHED, CONTESTANTS
 from bench.report import paper
 from bench.report.figures import find_front
+from bench.report.intervals import Ranking, bound_mean, compare, rank_methods
 from bench.report.page import Section, render
 from bench.report.report import read_scores
-from bench.report.scores import Spread, measure_selection
-from bench.report.tables import Entry, Table, make_tables, tabulate_details
+from bench.report.scores import measure_selection
+from bench.report.tables import Table, average, format_entry, make_tables, tabulate_details
 
 CONFIG = """
 title = "Test"
@@ -82,52 +86,61 @@ def table(scores, slug):
 
 
 def entry(found, row, column):
-    return dict(found.rows)[row][list(found.columns).index(column)]
+    """Return the numbers of an entry by their names."""
+    numbers = found.numbers.loc[row]
+    return {name.removeprefix(f"{column} "): value for name, value in numbers.items() if name.startswith(f"{column} ")}
+
+
+def text(found, row, column):
+    return found.texts.loc[row, column]
 
 
 def test_scores_are_those_of_the_paper(store):
-    cell = read_scores(store).cells["OneBatchPAM-nniw", "letter", 50]
+    cell = read_scores(store).cells.loc["letter", 50, "OneBatchPAM-nniw"]
     times, base = [0.2 * 50, 0.2 * 100], statistics.mean([50, 100])
-    assert cell.rt.mean == pytest.approx(100 * statistics.mean(times) / base)
-    assert cell.rt.std == pytest.approx(100 * statistics.stdev(times) / base)
+    assert cell["rt"] == pytest.approx(100 * statistics.mean(times) / base)
+    assert cell["rt std"] == pytest.approx(100 * statistics.stdev(times) / base)
     losses, base = [1.02 * 20, 1.02 * 22], statistics.mean([20, 22])
-    assert cell.delta_ro.mean == pytest.approx(2)
-    assert cell.delta_ro.std == pytest.approx(100 * statistics.stdev(losses) / base)
-    assert (cell.paired_delta_ro.mean, cell.paired_delta_ro.std) == pytest.approx((2, 0), abs=1e-9)
-    assert cell.objective.mean == pytest.approx(statistics.mean(losses))
-    assert cell.faults == ()
+    assert cell["delta_ro"] == pytest.approx(2)
+    assert cell["delta_ro std"] == pytest.approx(100 * statistics.stdev(losses) / base)
+    assert (cell["paired_delta_ro"], cell["paired_delta_ro std"]) == pytest.approx((2, 0), abs=1e-9)
+    assert cell["objective"] == pytest.approx(statistics.mean(losses))
+    assert cell["faults"] == 0
 
 
-def test_averages_are_means_of_means_and_of_deviations():
-    average = Spread.average([Spread(1, 0.1), None, Spread(3, 0.3)])
-    assert (average.mean, average.std, average.n_cells) == pytest.approx((2, 0.2, 2))
-    assert Spread.average([None]) is None
-    assert Spread.over_seeds([4.0]) == Spread(4.0, None)
+def test_averages_are_means_of_means_and_of_deviations(store):
+    scores = read_scores(store)
+    cells = scores.cells.xs("Random", level="method").loc[["abalone", "letter"]]
+    found = average(scores, ["abalone", "letter"], (10, 50, 100), "rt").loc["Random"]
+    assert found["mean"] == pytest.approx(statistics.mean(cells["rt"]))
+    assert found["std"] == pytest.approx(statistics.mean(cells["rt std"]))
+    assert found["cells"] == found["cells expected"] == 6
 
 
 def test_the_papers_figures_stand_beside(store):
     scores = read_scores(store)
-    found = entry(table(scores, "test-delta-ro-per-dataset"), "OneBatchPAM-nniw", "letter")
-    assert (found.published.mean, found.published.std) == (1.8, 0.2)  # read in the appendix
-    assert str(found).endswith(" / 1.8 / +0.2")
-    found = entry(table(scores, "test-summary"), "OneBatchPAM-nniw", "RT")
-    assert found.published.mean == pytest.approx((34.0 + 8.5) / 2)  # of the two data sets that there are
-    assert entry(table(scores, "test-summary"), "onebatch", "RT").published is None  # no row of the paper
-    assert entry(table(scores, "test-per-k"), "OneBatchPAM-nniw", "RT, k = 10").published is None
+    found = table(scores, "test-delta-ro-per-dataset")
+    numbers = entry(found, "OneBatchPAM-nniw", "letter")
+    assert (numbers["paper mean"], numbers["paper std"]) == (1.8, 0.2)  # read in the appendix
+    assert text(found, "OneBatchPAM-nniw", "letter").endswith(" / 1.8 / +0.2")
+    summary = table(scores, "test-summary")
+    assert entry(summary, "OneBatchPAM-nniw", "RT")["paper mean"] == pytest.approx((34.0 + 8.5) / 2)  # of the two sets
+    assert math.isnan(entry(summary, "onebatch", "RT")["paper mean"])  # no row of the paper
+    assert math.isnan(entry(table(scores, "test-per-k"), "OneBatchPAM-nniw", "RT, k = 10")["paper mean"])
 
 
 def test_the_data_without_slips_are_not_compared_with_the_paper(store):
     run = next(iter(store.read()))
     store.append(record_of(run, *made_up(run), variant="clean"))
-    assert entry(table(read_scores(store), "test-summary"), "OneBatchPAM-nniw", "RT").published is None
+    assert math.isnan(entry(table(read_scores(store), "test-summary"), "OneBatchPAM-nniw", "RT")["paper mean"])
 
 
 def test_another_reference(store):
     scores = read_scores(store, "onebatch")
-    assert scores.cells["FasterPAM", "abalone", 10].rt.mean == pytest.approx(200)
-    assert scores.cells["onebatch", "abalone", 10].delta_ro.mean == pytest.approx(0)
+    assert scores.cells.loc[("abalone", 10, "FasterPAM"), "rt"] == pytest.approx(200)
+    assert scores.cells.loc[("abalone", 10, "onebatch"), "delta_ro"] == pytest.approx(0)
     # The paper's figures are relative to its own.
-    assert entry(table(scores, "test-by-onebatch-summary"), "OneBatchPAM-nniw", "RT").published is None
+    assert math.isnan(entry(table(scores, "test-by-onebatch-summary"), "OneBatchPAM-nniw", "RT")["paper mean"])
     assert read_scores(store, "FasterPAM").name == "test"
     with pytest.raises(ConfigError, match="test has no method 'KMeans': expected one of Random, FasterPAM, "):
         read_scores(store, "KMeans")
@@ -148,7 +161,7 @@ def test_the_time_of_the_selection_leaves_out_the_labels(store):
     assert measure_selection(record) == pytest.approx(0.75 * record["seconds"])
     assert measure_selection({"seconds": 3.0, "stages": {}}) == 3
     scores = read_scores(store, time="selection")
-    assert scores.cells["onebatch", "abalone", 10].seconds.mean == pytest.approx(0.75 * 0.5 * 1.5 * 10)
+    assert scores.cells.loc[("abalone", 10, "onebatch"), "seconds"] == pytest.approx(0.75 * 0.5 * 1.5 * 10)
 
 
 def test_missing_runs_are_shown_with_their_reason(store):
@@ -163,10 +176,10 @@ def test_missing_runs_are_shown_with_their_reason(store):
     assert ("abalone", ["10", "FasterPAM", "2", "memory: too large"]) in rows
     others = "Random, OneBatchPAM-nniw, onebatch"
     assert ("abalone", ["10", others, "6", "no result of the reference FasterPAM"]) in rows
-    assert scores.cells["OneBatchPAM-nniw", "letter", 100].rt.std is None  # one seed is left
-    # the reference's mean is over the seed that both have
-    assert scores.cells["OneBatchPAM-nniw", "letter", 100].rt.mean == pytest.approx(20)
-    assert "[2 of 3]" in str(entry(table(scores, "test-rt-per-dataset"), "Random", "abalone"))
+    cell = scores.cells.loc["letter", 100, "OneBatchPAM-nniw"]
+    assert math.isnan(cell["rt std"])  # one seed is left
+    assert cell["rt"] == pytest.approx(20)  # the reference's mean is over the seed that both have
+    assert "[2 of 3]" in text(table(scores, "test-rt-per-dataset"), "Random", "abalone")
 
 
 def test_runs_that_were_never_made_are_shown(store, config):
@@ -196,40 +209,87 @@ def test_csv_has_the_numbers(store):
 
 
 def test_text_of_entries():
-    assert str(Entry(Spread(1.25, 0.5), Spread(1.0, 0.1))) == "1.2 (0.5) / 1.0 / +0.2"
-    assert str(Entry(Spread(0.034, None))) == "0.034"
-    assert str(Entry(None, Spread(7.0, 1.0))) == "– / 7.0 / –"
-    assert str(Entry(None)) == "–"
-    assert str(Entry(Spread(1.0, None), Spread(1.04, None))) == "1.0 / 1.0 / 0.0"
+    def show(mean, std, paper=math.nan, n_cells=1, n_expected=1):
+        difference = mean - paper if n_cells >= n_expected else math.nan
+        names = ["mean", "std", "cells", "cells expected", "paper mean", "difference"]
+        return format_entry(pd.Series([mean, std, n_cells, n_expected, paper, difference], index=names))
+
+    assert show(1.25, 0.5, 1.0) == "1.2 (0.5) / 1.0 / +0.2"
+    assert show(0.034, math.nan) == "0.034"
+    assert show(math.nan, math.nan, 7.0) == "– / 7.0 / –"
+    assert show(math.nan, math.nan) == "–"
+    assert show(1.0, math.nan, 1.04) == "1.0 / 1.0 / 0.0"
     # Of some k only, it is not compared with the paper's of all.
-    assert str(Entry(Spread(1.5, None), Spread(1.0, None), n_expected=3)) == "1.5 [1 of 3] / 1.0 / –"
-    shown = Table("x", "A | B", "", ["a|b"], [("<m>", [Entry(Spread(1, None)), "<&>"])])
-    assert "| <m> | 1.0 | <&> |" in shown.as_markdown()
-    assert "a\\|b" in shown.as_markdown()
+    assert show(1.5, math.nan, 1.0, n_expected=3) == "1.5 [1 of 3] / 1.0 / –"
+    assert "| <m> | 1.0 | <&> |" in ODD.as_markdown()
+    assert "a\\|b" in ODD.as_markdown()
+
+
+ODD = Table("x", "A | B", "", pd.DataFrame({"a|b": ["1.0"], "c": ["<&>"]}, index=pd.Index(["<m>"], name="method")))
 
 
 def test_text_on_the_page_is_escaped(store):
-    shown = Table("x", "A | B", "", ["a|b"], [("<m>", [Entry(Spread(1, None)), "<&>"])])
-    page = render([Section(read_scores(store), [], [shown])])
+    page = render([Section(read_scores(store), [], [ODD])])
     assert '<th scope="row">&lt;m&gt;</th><td>1.0</td><td>&lt;&amp;&gt;</td>' in page
+
+
+def test_intervals_are_of_the_averages_over_all_cases(store):
+    for seed, objective in enumerate((103, 101)):
+        run = Run("abalone", None, 10, "manhattan", "onebatch", seed)
+        store.append(record_of(run, 1, objective * (1 + 0.1 * seed)))  # 3 and 1 % above FasterPAM, elsewhere 1 %
+    found = compare(read_scores(store), "paired_delta_ro", ["abalone", "letter"], (10, 50, 100)).loc["onebatch"]
+    averages = [(3 + 5 * 1) / 6, 1]
+    assert found["mean"] == pytest.approx(statistics.mean(averages))
+    half = 12.706 * abs(averages[0] - averages[1]) / 2  # the quantile of Student's t for two values, from a table
+    assert (found["low"], found["high"]) == pytest.approx((found["mean"] - half, found["mean"] + half), rel=1e-4)
+    assert (found["least"], found["largest"], found["cases"], found["seeds"]) == pytest.approx((1, 2, 6, 2))
+
+
+def test_intervals_cover_the_mean_as_often_as_they_say():
+    samples = np.random.default_rng(0).normal(3, 2, size=(1000, 5))
+    covered = [low < 3 < high for low, high in map(bound_mean, samples)]
+    assert statistics.mean(covered) == pytest.approx(0.95, abs=0.02)
+    assert bound_mean([2.0, 2.0]) == (2, 2)
+    assert all(map(math.isnan, bound_mean([2.0])))
+
+
+def test_ranks_and_their_critical_difference(store):
+    """Demšar (2006), Table 5: with four methods q is 2.569, so that the difference is 2.569 (4 · 5 / (6 · 6))^½."""
+    ranking = rank_methods(read_scores(store), ["abalone", "letter"], (10, 50, 100))
+    assert list(ranking.mean_ranks.index) == ["FasterPAM", "onebatch", "OneBatchPAM-nniw", "Random"]
+    assert list(ranking.mean_ranks) == [1, 2, 3, 4]
+    assert ranking.critical_difference == pytest.approx(2.569 * (20 / 36) ** 0.5, abs=1e-3)
+    assert ranking.p_value < 0.01
+    assert ranking.find_groups() == [("FasterPAM", "onebatch"), ("onebatch", "OneBatchPAM-nniw"), TOLD_APART]
+
+
+TOLD_APART = ("OneBatchPAM-nniw", "Random")  # the last pair of neighbours, which 1.91 covers
+
+
+@pytest.mark.parametrize(
+    ("difference", "groups"),
+    [(0.5, []), (1.0, [("a", "b"), ("c", "d")]), (2.5, [("a", "b"), ("b", "d")]), (9, [("a", "d")])],
+)
+def test_groups_are_as_large_as_the_difference_allows(difference, groups):
+    ranks = pd.Series({"a": 1.0, "b": 2.0, "c": 3.6, "d": 4.4})
+    assert Ranking(ranks, 5, 0.01, difference).find_groups() == groups
 
 
 def test_the_papers_averages_are_those_of_its_data_sets():
     """A slip of the pen in paper.toml would show: the summary is the mean of the other tables but for rounding."""
-    for scale in ("small", "large"):
+    for scale, n_rows in (("small", 19), ("large", 14)):
         names = paper.list_datasets(scale)
         assert len(names) == 5
         for measure in ("rt", "delta_ro"):
-            for method, contestant in CONTESTANTS.items():
-                summary = paper.find_figure(scale, names, measure, method)
-                if summary is not None:
-                    parts = [paper.find_figure(scale, [name], measure, method) for name in names]
-                    assert summary.mean == pytest.approx(statistics.mean(part.mean for part in parts), abs=0.07)
-                    assert summary.std == pytest.approx(statistics.mean(part.std for part in parts), abs=0.07)
-                else:
-                    assert scale == "large" or contestant.paper_row is None
-    assert paper.find_figure("small", ["cifar20k"], "rt", "Random") is None
-    assert paper.find_figure("large", ["mnist"], "rt", "FasterPAM") is None
+            summary = paper.find_figures(scale, names, measure)
+            parts = [paper.find_figures(scale, [name], measure) for name in names]
+            assert len(summary) == n_rows
+            pd.testing.assert_frame_equal(summary, sum(parts) / 5, atol=0.07, rtol=0)
+    assert paper.find_figures("small", ["cifar20k"], "rt").empty
+    assert {CONTESTANTS[name].paper_row for name in paper.find_figures("small", ["letter"], "rt").index} == {
+        contestant.paper_row for contestant in CONTESTANTS.values() if contestant.paper_row is not None
+    }
+    assert "FasterPAM" not in paper.find_figures("large", ["mnist"], "rt").index
 
 
 def test_the_front_is_what_nothing_beats():
@@ -242,7 +302,9 @@ def test_the_page_needs_nothing_else(store, capsys):
     assert main(["figures", "--results", str(store.folder)]) == 0
     page = (store.folder / "report.html").read_text()
     images = re.findall(r'<img [^>]*src="([^"]*)"', page)
-    assert len(images) == len(list((store.folder / "figures").glob("*.png"))) == 2 * (1 + 2)  # bars, k = 10, k = 100
+    assert (
+        len(images) == len(list((store.folder / "figures").glob("*.png"))) == 1 + 2 * (1 + 2)
+    )  # ranks; bars, k = 10, k = 100
     assert all(base64.b64decode(image.removeprefix("data:image/png;base64,"))[:4] == b"\x89PNG" for image in images)
     assert not re.search(r'(src|href)="(?!data:|#)', page)
     assert "Chip, 2 processors, 2 threads" in page
@@ -262,7 +324,7 @@ def test_the_report_has_everything(store, capsys):
     assert "###" not in capsys.readouterr().out
     assert (store.folder / "report.html").exists()
     assert (store.folder / "tables" / "test.md").exists()
-    assert len(list((store.folder / "tables").glob("*.csv"))) == 1 + 2 + 3 + 1 + 1
+    assert len(list((store.folder / "tables").glob("*.csv"))) == 3 + 2 + 3 + 1 + 1
 
 
 def test_tables_are_written(store, capsys):

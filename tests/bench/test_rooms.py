@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 BENCH = Path(__file__).parents[2] / "bench"
-FLOORS = {"data": 0, "methods": 1, "measure": 2, "report": 3, "studies": 3, "fuzz": 3}
+FLOORS = {"data": 0, "methods": 1, "measure": 2, "report": 3, "fuzz": 3, "studies": 4}
 OPTIONAL = {
     *(
         "apricot",

@@ -1,0 +1,251 @@
+"""`python -m bench pages`: the tables of docs/ from the records in bench/results.
+
+A page has a table between `<!-- records: NAME -->` and `<!-- end -->`; `BLOCKS` says by which function a name is made.
+With `--check` nothing is written, and a page that differs is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bench.measure.records import RESULTS, Store
+from bench.methods.table import CONTESTANTS
+from bench.report import paper
+from bench.report.figures import find_front, list_points
+from bench.report.intervals import compare
+from bench.report.report import read_scores
+from bench.report.scores import Scores
+from bench.report.tables import average, choose_datasets, draw_markdown
+from bench.studies import complexity, representatives, theorem
+
+DOCS = Path(__file__).parents[2] / "docs"
+MARK = re.compile(r"(<!-- records: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+FRONT_KS = (10, 100)
+
+
+@cache
+def open_scores(name: str, reference: str | None = None, time: str = "call") -> Scores:
+    return read_scores(Store(RESULTS, name), reference, time)
+
+
+def show(value: float) -> str:
+    """Return a percentage with as many digits as mean something."""
+    if pd.isna(value):
+        return ""
+    decimals = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 0.995 else 2
+    text = f"{value:,.{decimals}f}".replace("-", "−")
+    return "0" if not text.strip("−0.") else text
+
+
+def show_range(least: float, largest: float) -> str:
+    return "" if pd.isna(least) or pd.isna(largest) else f"{show(least)} to {show(largest)}"
+
+
+def name_method(method: str) -> str:
+    """Return a method's name, in code if it is that of a package."""
+    contestant = CONTESTANTS[method]
+    first, *rest = method.split(" ")
+    return " ".join([f"`{first}`", *rest]) if contestant.package == first else method
+
+
+# Blocks
+
+
+def compare_with_paper(name: str) -> pd.DataFrame:
+    """Return averages over the cases with intervals and ranges, and the paper's beside them if there are any."""
+    scores = open_scores(name)
+    scope = choose_datasets(scores)
+    objective, time = (compare(scores, measure, scope, scores.ks) for measure in ("paired_delta_ro", "rt"))
+    published = {measure: average(scores, scope, scores.ks, measure)["paper mean"] for measure in ("delta_ro", "rt")}
+    has_intervals, has_paper = objective["low"].notna().any(), published["rt"].notna().any()
+    n_cases = objective["cases"].max()
+    rows = {}
+    for method, own in objective.iterrows():
+        label = name_method(method) + (
+            "" if own["cases"] == n_cases else f" ({own['cases']:.0f} of {n_cases:.0f} cases)"
+        )
+        row = {"ΔRO": show(own["mean"])}
+        if has_intervals:
+            row["95 % interval"] = show_range(own["low"], own["high"])
+        row["cases"] = show_range(own["least"], own["largest"])
+        if has_paper:
+            row["paper"] = show(published["delta_ro"][method])
+        row["RT"] = show(time.loc[method, "mean"])
+        row["cases "] = show_range(time.loc[method, "least"], time.loc[method, "largest"])
+        if has_paper:
+            row["paper "] = show(published["rt"][method])
+        rows[label] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("")
+
+
+def compare_by_case(name: str, labels: dict[str, str], *, per_dataset: bool = True) -> pd.DataFrame:
+    """Return the paired ΔRO over all cases with its interval, for each k, and for each data set."""
+    scores = open_scores(name)
+    parts = {f"k = {k}": (scores.datasets, [k]) for k in scores.ks}
+    if per_dataset:
+        parts |= {dataset: ([dataset], scores.ks) for dataset in scores.datasets}
+    found = {part: compare(scores, "paired_delta_ro", *scope)["mean"] for part, scope in parts.items()}
+    whole = compare(scores, "paired_delta_ro", scores.datasets, scores.ks)
+    rows = {
+        label: {
+            "all (95 % interval)": f"{show(own['mean'])} ({show_range(own['low'], own['high'])})",
+            **{part: show(means[method]) for part, means in found.items()},
+        }
+        for method, label in labels.items()
+        for own in [whole.loc[method]]
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ΔRO, in %")
+
+
+def compare_growth() -> pd.DataFrame:
+    """Return how objective and time of OneBatchPAM compare with FasterPAM's as n grows, on mnist with k = 10."""
+    cells = open_scores("figure1").cells.reset_index()
+    cells = cells[cells["k"] == 10].set_index(["n", "method"]).sort_index()
+    rows = {}
+    for n in cells.index.unique("n"):
+        row = {}
+        for method in ("OneBatchPAM-nniw", "OneBatchPAM (default)"):
+            own = cells.loc[(n, method)]
+            row[f"ΔRO, {method}"] = f"{show(own['delta_ro'])} %"
+            row[f"times as fast, {method}"] = f"{100 / own['rt']:.1f}"
+        rows[f"{n:,.0f}"] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("n")
+
+
+def compare_speed_ups() -> pd.DataFrame:
+    """Return by which factor OneBatchPAM-nniw is faster than FasterPAM, ours and that of the package kmedoids."""
+    references = {"FasterPAM": "our FasterPAM", "kmedoids FasterPAM": "FasterPAM of `kmedoids`"}
+    columns = {}
+    for reference, label in references.items():
+        scores = open_scores("small", reference)
+        parts = {"all five": scores.datasets} | {name: [name] for name in scores.datasets}
+        columns[f"ours, to {label}"] = {
+            part: 100 / compare(scores, "rt", scope, scores.ks).loc["OneBatchPAM-nniw", "mean"]
+            for part, scope in parts.items()
+        }
+    published = {
+        part: 100 / paper.find_figures("small", scope, "rt").loc["OneBatchPAM-nniw", "mean"]
+        for part, scope in parts.items()
+    }
+    factors = pd.DataFrame({"the paper": published, **columns}).rename_axis("data")
+    return factors.map("{:.1f}".format)
+
+
+def count_fronts(name: str) -> pd.DataFrame:
+    """Return in how many Pareto fronts each row of the paper is, with the time of the selection alone."""
+    scores = open_scores(name, time="selection")
+    whole = [dataset for dataset in scores.datasets if dataset in choose_datasets(scores)]
+    fronts = {}
+    for dataset in whole:
+        for k in FRONT_KS:
+            points = [point for point in list_points(scores, dataset, k) if CONTESTANTS[point[2]].kind == "paper"]
+            fronts[dataset, k] = [method for _, _, method in find_front(points)]
+    counts = {
+        method: {
+            f"fronts of {len(fronts)}": sum(method in front for front in fronts.values()),
+            **{dataset: ", ".join(f"k = {k}" for k in FRONT_KS if method in fronts[dataset, k]) for dataset in whole},
+        }
+        for method in scores.methods
+        if any(method in front for front in fronts.values())
+    }
+    return pd.DataFrame.from_dict(counts, orient="index").rename_axis("method")
+
+
+def show_representatives(measure: str) -> str:
+    """Return a table of the study of representatives."""
+    records = list(Store(RESULTS / "representatives", "representatives").read().values())
+    methods = [each.name for each in representatives.SELECTORS]
+    is_objective = measure == "objective"
+    values = representatives.compare(records) if is_objective else representatives.gather(records, measure, 100)
+    return representatives.make_table("", values, methods).split("\n\n", 1)[1] + "\n"
+
+
+def show_complexity(tabulate: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
+    """Return a table of the study of complexity."""
+    return tabulate(complexity.make_frame(Store(RESULTS / "complexity", "complexity").read()))
+
+
+def show_theorem() -> pd.DataFrame:
+    """Return the table of the study of Theorem 1."""
+    return theorem.tabulate(Store(RESULTS / "theorem", "theorem").read())
+
+
+ABLATION = {
+    "OneBatchPAM-unif": '`"unif", refine=0`',
+    "OneBatchPAM-debias": '`"debias", refine=0`',
+    "OneBatchPAM-nniw": '`"nniw", refine=0` (the paper)',
+    "progressive": '`"progressive", refine=0`',
+    "progressive, 1 round": '`"progressive", refine=1`',
+    "unif, refined": '`"unif"`, refined',
+    "debias, refined": '`"debias"`, refined',
+    "nniw, refined": '`"nniw"`, refined',
+    "OneBatchPAM (default)": '`"progressive"`, refined (default)',
+    "OneBatchPAM, 3 starts": "default with `n_init=3`",
+}
+WEIGHTS = {
+    method: label
+    for method, label in ABLATION.items()
+    if method not in ("OneBatchPAM-unif", "progressive, 1 round", "unif, refined", "OneBatchPAM, 3 starts")
+}
+REFINE = {
+    "OneBatchPAM-nniw": '`variant="nniw", refine=0` (the paper)',
+    "progressive": "`refine=0` (progressive)",
+    "OneBatchPAM (default)": "default",
+    "OneBatchPAM, 3 starts": "`n_init=3`",
+}
+BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
+    **{name: partial(compare_with_paper, name) for name in ("small", "large", "euclidean")},
+    "refine": partial(compare_by_case, "refine", REFINE),
+    "ablation": partial(compare_by_case, "ablation", ABLATION),
+    "weights": partial(compare_by_case, "weights", WEIGHTS),
+    "growth": compare_growth,
+    "speed-ups": compare_speed_ups,
+    "fronts small": partial(count_fronts, "small"),
+    "fronts large": partial(count_fronts, "large"),
+    "complexity": partial(show_complexity, partial(complexity.tabulate, measure="n_distances")),
+    "swaps": partial(show_complexity, complexity.tabulate_swaps),
+    "theorem": show_theorem,
+    **{f"representatives {name}": partial(show_representatives, name) for name in ("nearest", "logistic", "objective")},
+}
+
+
+# Pages
+
+
+def draw_block(name: str) -> str:
+    """Return a table in Markdown; the empty lines around it keep it apart from the comments."""
+    table = BLOCKS[name]()
+    return f"\n{table if isinstance(table, str) else draw_markdown(table)}\n"
+
+
+def fill(text: str) -> str:
+    """Return a page with its tables made anew."""
+    return MARK.sub(lambda found: f"{found[1]}{draw_block(found[2])}{found[3]}", text)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the tables of all pages, or check them."""
+    for page in sorted(arguments.folder.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        made = fill(text) if MARK.search(text) else text
+        if made == text:
+            continue
+        if arguments.check:
+            raise FileNotFoundError(f"the tables of {page} are not those of the records: run `python -m bench pages`")
+        page.write_text(made, encoding="utf-8")
+        print(page)
+
+
+def add_command(commands: Any) -> None:
+    """Add `pages` to the command line."""
+    parser = commands.add_parser("pages", help="write the tables of docs/ from the records")
+    parser.add_argument("--check", action="store_true", help="write nothing; a page that differs is an error")
+    parser.add_argument("--folder", type=Path, default=DOCS, help="the pages (%(default)s)")
+    parser.set_defaults(run=run)

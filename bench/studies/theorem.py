@@ -1,0 +1,107 @@
+"""`python -m bench theorem`: how often OneBatchPAM ends with the medoids of FasterPAM, against the batch size.
+
+Theorem 1 of the paper says from which batch size on all swaps are the same with a given probability. Here both
+algorithms start from the same rows, with uniform batches as in the theorem, and the share of runs that end with the
+same medoids is counted. For the batch size of the theorem, the smallest difference Δ of objectives is taken over the
+swaps that FasterPAM compares at its end; those before can only make it smaller, and the batch size larger.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from bench.data import synthetic
+from bench.measure.machine import describe_machine
+from bench.measure.records import RESULTS, Record, Run, Store
+from onebatchpam import FasterPAM, OneBatchPAM, required_batch_size
+
+N_ROWS = 1000
+SETS = {"places": 5, "blobs": 12, "gaussian3": 5}  # with the number of medoids
+SHARES = (0.05, 0.1, 0.25, 0.5, 0.9, 1.0)
+DELTA = 0.05
+
+
+@cache
+def make_rows(dataset: str) -> NDArray[np.float64]:
+    """Return the rows of a data set; "places" has thirty distinct rows, so that objectives differ by a lot or not."""
+    if dataset == "places":
+        rng = np.random.RandomState(0)
+        return rng.uniform(-10, 10, size=(30, 2))[rng.randint(30, size=N_ROWS)]
+    make, (_, p) = synthetic.SETS[dataset]
+    return make(np.random.RandomState(0), N_ROWS, p)
+
+
+def find_smallest_difference(D: NDArray[np.float64], medoids: NDArray[np.int64]) -> float:
+    """Return the smallest change of the mean distance by a swap that changes it at all."""
+    loss = D[:, medoids].min(axis=1).mean()
+    changes = []
+    for place in range(len(medoids)):
+        others = D[:, np.delete(medoids, place)].min(axis=1)
+        changes.append(np.abs(np.minimum(D, others[:, None]).mean(axis=0) - loss))
+    differences = np.concatenate(changes)
+    return float(differences[differences > 1e-12].min())
+
+
+def have_same_rows(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Tell whether two sets of medoids are the same; copies of a row are."""
+    return np.array_equal(np.unique(one, axis=0), np.unique(other, axis=0))
+
+
+def measure(dataset: str, share: float, seed: int) -> Record:
+    """Fit both algorithms from the same start; return whether they agree, and what the theorem asks for."""
+    X, k = make_rows(dataset), SETS[dataset]
+    start = np.random.RandomState(seed).choice(len(X), k, replace=False)
+    settings: dict[str, Any] = {"metric": "euclidean", "init": start, "random_state": seed, "tol": 0.0}
+    exact = FasterPAM(k, **settings).fit(X)
+    m = round(share * N_ROWS)
+    model = OneBatchPAM(k, variant="unif", refine=0, batch_size=m, **settings).fit(X)
+    D = cdist(X, X)
+    gap = find_smallest_difference(D, exact.medoid_indices_)
+    return {
+        "m": m,
+        "agrees": have_same_rows(model.cluster_centers_, exact.cluster_centers_),
+        "excess": float(model.inertia_ / exact.inertia_ - 1),
+        "required": required_batch_size(N_ROWS, diameter=D.max(), gap=gap, n_swaps=exact.n_swaps_, delta=DELTA),
+    }
+
+
+def run_all(arguments: argparse.Namespace) -> None:
+    """Make the runs that have no record yet, and print the table."""
+    store = Store(arguments.results, "theorem")
+    known = store.read()
+    for dataset, k in SETS.items():
+        for share in SHARES:
+            for seed in range(arguments.seeds):
+                run = Run(dataset, N_ROWS, k, "euclidean", f"unif, {share:g} n", seed)
+                if run not in known:
+                    record = measure(dataset, share, seed)
+                    store.append({**run.as_dict(), **record, "machine": describe_machine()})
+    print(tabulate(store.read()).to_string())
+
+
+def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
+    """Return for each data set and batch size how many runs agree, and by how much the others are worse."""
+    frame = pd.DataFrame([{**run.as_dict(), **record} for run, record in records.items()])
+    rows = []
+    for (dataset, k, m), runs in frame.groupby(["dataset", "k", "m"], sort=False):
+        row = {"data": dataset, "k": k, "m": m, "m of the theorem": f"{runs['required'].min():.0e} or more"}
+        row["same medoids"] = f"{runs['agrees'].mean():.0%} of {len(runs)} runs"
+        row["objective above FasterPAM's"] = f"{100 * runs['excess'].mean():.2f} %"
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("data")
+
+
+def add_command(commands: Any) -> None:
+    """Add `theorem` to the command line."""
+    parser = commands.add_parser("theorem", help="how often OneBatchPAM ends with the medoids of FasterPAM")
+    parser.add_argument("--seeds", type=int, default=30, help="runs of each batch size (%(default)s)")
+    parser.add_argument("--results", type=Path, default=RESULTS / "theorem", help="folder of the records")
+    parser.set_defaults(run=run_all)

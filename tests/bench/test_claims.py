@@ -1,0 +1,102 @@
+"""`python -m bench complexity`, `theorem` and `pages`: the tables of docs/ are those of the records."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import cdist
+
+from bench.__main__ import main
+from bench.measure.records import Store
+from bench.studies import complexity, pages, theorem
+
+
+def test_the_tables_of_the_pages_are_those_of_the_records(capsys):
+    assert main(["pages", "--check"]) == 0, capsys.readouterr().err
+
+
+def test_a_table_that_differs_is_found_and_mended(tmp_path, monkeypatch, capsys):
+    table = pd.DataFrame({"b": ["1"]}, index=pd.Index(["x"], name="a"))
+    monkeypatch.setitem(pages.BLOCKS, "some table", lambda: table)
+    page = tmp_path / "page.md"
+    page.write_text("Before.\n\n<!-- records: some table -->\nold\n<!-- end -->\n\nAfter.\n")
+    assert main(["pages", "--folder", str(tmp_path), "--check"]) == 2
+    assert "page.md are not those of the records" in capsys.readouterr().err
+    assert main(["pages", "--folder", str(tmp_path)]) == 0
+    assert page.read_text() == (
+        "Before.\n\n<!-- records: some table -->\n\n| a | b |\n|---|---|\n| x | 1 |\n\n<!-- end -->\n\nAfter.\n"
+    )
+    assert main(["pages", "--folder", str(tmp_path), "--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1234.5, "1,234"), (12.34, "12.3"), (-0.066, "−0.07"), (0.001, "0"), (-0.001, "0"), (None, "")]
+)
+def test_figures_have_the_digits_that_mean_something(value, text):
+    assert pages.show(math.nan if value is None else value) == text
+
+
+@pytest.fixture
+def few(monkeypatch, tmp_path):
+    """Let the study of complexity have few rows; return its command."""
+    monkeypatch.setattr(complexity, "MIDDLE", {"n": 400, "k": 3, "p": 2})
+    monkeypatch.setattr(complexity, "SIZES", {"n": (200, 400, 800), "k": (2, 3, 5), "p": (2, 3, 4)})
+    return ["complexity", "--seeds", "1", "--results", str(tmp_path)]
+
+
+def test_exponents_of_counts_are_those_of_the_formulas(few, tmp_path, capsys):
+    assert main(few) == 0
+    assert "Seconds" not in capsys.readouterr().out
+    frame = complexity.make_frame(Store(tmp_path, "complexity").read())
+    exact = frame[frame["method"] == "FasterPAM"]
+    assert (exact["n_distances"] == exact["n"] ** 2).all()
+    table = complexity.tabulate(frame, "n_distances")
+    for method in ("FasterPAM", "k-means++"):
+        for axis in ("n", "k", "p"):
+            assert table.loc[method, f"{axis}: measured"] == f"{table.loc[method, f'{axis}: Table 1']} ± 0.00"
+
+
+def test_seconds_are_added_to_counts(few, capsys):
+    assert main(few) == 0
+    capsys.readouterr()
+    assert main([*few, "--time"]) == 0
+    assert "mixture2 n=200 k=3 seed=0 FasterPAM" in capsys.readouterr().out
+    assert main([*few, "--time"]) == 0
+    printed = capsys.readouterr().out
+    assert "seed=0" not in printed
+    assert "Seconds" in printed
+
+
+def test_the_interval_of_an_exponent():
+    slope, half = complexity.fit_exponent([1, 10, 100, 1000], [2, 2e2, 2e4, 2e6])
+    assert (slope, half) == pytest.approx((2, 0), abs=1e-6)
+    rng, sizes = np.random.default_rng(0), np.geomspace(1, 100, 12)
+    noisy = (sizes**1.5 * np.exp(0.1 * rng.standard_normal(12)) for _ in range(400))
+    covered = [abs(slope - 1.5) < half for slope, half in (complexity.fit_exponent(sizes, each) for each in noisy)]
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.03)
+
+
+def test_the_smallest_difference_is_that_of_all_swaps():
+    D = cdist(*[np.random.default_rng(0).random((12, 2))] * 2)
+    medoids = np.array([2, 7, 9])
+    loss = D[:, medoids].min(axis=1).mean()
+    swapped = [
+        [row if place == other else medoid for other, medoid in enumerate(medoids)]
+        for place in range(3)
+        for row in range(12)
+    ]
+    differences = [abs(D[:, swap].min(axis=1).mean() - loss) for swap in swapped]
+    smallest = min(difference for difference in differences if difference > 1e-12)
+    assert theorem.find_smallest_difference(D, medoids) == pytest.approx(smallest)
+
+
+def test_a_batch_of_all_rows_has_the_medoids_of_fasterpam(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(theorem, "SETS", {"places": 3})
+    monkeypatch.setattr(theorem, "SHARES", (0.1, 1.0))
+    assert main(["theorem", "--seeds", "2", "--results", str(tmp_path)]) == 0
+    table = theorem.tabulate(Store(tmp_path, "theorem").read()).set_index("m")
+    assert table.loc[1000, "same medoids"] == "100% of 2 runs"
+    assert table.loc[1000, "objective above FasterPAM's"] == "0.00 %"
