@@ -45,7 +45,8 @@ def show(value: float) -> str:
 
 
 def show_range(least: float, largest: float) -> str:
-    return "" if pd.isna(least) or pd.isna(largest) else f"{show(least)} to {show(largest)}"
+    """Return a range that is not broken into two lines."""
+    return "" if pd.isna(least) or pd.isna(largest) else f"{show(least)}\u00a0to\u00a0{show(largest)}"
 
 
 def name_method(method: str) -> str:
