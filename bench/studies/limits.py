@@ -3,7 +3,7 @@
 The rows are those of `python -m bench scale`: a generated mixture of 16 features in float32, k = 100, Manhattan
 distances. Each method gets more and more rows, until a run exceeds the limit on time or memory; with more rows it is
 not tried again. A method whose package is missing or broken is left out. The wheels of scikit-learn-extra do not load
-beside NumPy 2: `pip install --no-binary scikit-learn-extra scikit-learn-extra` builds it.
+beside NumPy 2; it needs an environment with `numpy<2`.
 """
 
 from __future__ import annotations

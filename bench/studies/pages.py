@@ -105,6 +105,23 @@ def compare_by_case(name: str, labels: dict[str, str], *, per_dataset: bool = Tr
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ΔRO, in %")
 
 
+def compare_on_mnist() -> pd.DataFrame:
+    """Return the paired ΔRO on all rows of mnist, and the range of the seconds, for each k."""
+    scores = open_scores("mnist")
+    objective = {k: compare(scores, "paired_delta_ro", scores.datasets, [k])["mean"] for k in scores.ks}
+    seconds = scores.runs.groupby(["method", "k"])["seconds"]
+    ranges = {"least": seconds.min(), "largest": seconds.max()}
+    rows = {
+        label: {f"ΔRO, k = {k}": f"{objective[k][method]:.2f} %".replace("-", "−") for k in scores.ks}
+        | {
+            f"seconds, k = {k}": "\u00a0to\u00a0".join(f"{each[method, k]:.1f}" for each in ranges.values())
+            for k in scores.ks
+        }
+        for method, label in MNIST.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mnist")
+
+
 def compare_growth() -> pd.DataFrame:
     """Return how objective and time of OneBatchPAM compare with FasterPAM's as n grows, on mnist with k = 10."""
     cells = open_scores("figure1").cells.reset_index()
@@ -201,11 +218,21 @@ REFINE = {
     "OneBatchPAM (default)": "default",
     "OneBatchPAM, 3 starts": "`n_init=3`",
 }
+MNIST = {
+    "FasterPAM": "`FasterPAM`",
+    "OneBatchPAM-nniw": '`variant="nniw", refine=0` (the paper)',
+    "OneBatchPAM (default)": "default",
+    "OneBatchPAM, 3 starts": "`n_init=3`",
+    "OneBatchPAM, 3000 points, 3 starts": "`batch_size=3000, n_init=3`",
+    "OneBatchPAM, 4000 points, 2 starts": "`batch_size=4000, n_init=2`",
+    "OneBatchPAM, 4000 points, 3 starts": "`batch_size=4000, n_init=3`",
+}
 BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     **{name: partial(compare_with_paper, name) for name in ("small", "large", "euclidean")},
     "refine": partial(compare_by_case, "refine", REFINE),
     "ablation": partial(compare_by_case, "ablation", ABLATION),
     "weights": partial(compare_by_case, "weights", WEIGHTS),
+    "mnist": compare_on_mnist,
     "growth": compare_growth,
     "speed-ups": compare_speed_ups,
     "fronts small": partial(count_fronts, "small"),
