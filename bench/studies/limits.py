@@ -3,7 +3,8 @@
 The rows are those of `python -m bench scale`: a generated mixture of 16 features in float32, k = 100, Manhattan
 distances. Each method gets more and more rows, until a run exceeds the limit on time or memory; with more rows it is
 not tried again. A method whose package is missing or broken is left out. The wheels of scikit-learn-extra do not load
-beside NumPy 2; it needs an environment with `numpy<2`.
+beside NumPy 2; `pip install "cython>=3" setuptools` and then `pip install --no-build-isolation --no-binary
+scikit-learn-extra scikit-learn-extra` build it. `python -m bench pictures` draws the picture into docs/.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ METHODS = {
     )
 }
 SMALLEST = 1000
+SECONDS, GIGABYTES = 600.0, 20  # the limits unless others are given
 COLOURS = ("#1f6f43", "#4c72b0", "#8172b3", "#937860", "#dd8452")  # of the methods
 WORDS = {"timeout": "time"}
 TIME_TICKS = {1e-3: "1 ms", 1e-2: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s", 60.0: "1 min", 600.0: "10 min"}
@@ -147,8 +149,10 @@ def add_command(commands: Any) -> None:
     """Add `limits` to the command line."""
     parser = commands.add_parser("limits", help="time and memory against n, beside methods that hold all pairs")
     parser.add_argument("--rows", type=int, default=10_000_000, help="the largest number of rows (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=600, help="limit on the time of a run (%(default)s)")
-    parser.add_argument("--memory", type=int, default=20, help="limit on the memory of a run, in GB (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="limit on the time of a run (%(default)s)")
+    parser.add_argument(
+        "--memory", type=int, default=GIGABYTES, help="limit on the memory of a run, in GB (%(default)s)"
+    )
     parser.add_argument("--method", action="append", choices=METHODS, help="only this method; may be repeated (all)")
     parser.add_argument("--again", action="store_true", help="make runs again that have a record")
     parser.add_argument("--results", type=Path, default=RESULTS / "limits", help="folder of the records (%(default)s)")

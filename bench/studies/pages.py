@@ -28,6 +28,9 @@ from bench.studies import complexity, representatives, theorem
 DOCS = Path(__file__).parents[2] / "docs"
 MARK = re.compile(r"(<!-- records: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FRONT_KS = (10, 100)
+# Spaces at which "1.2 % (0.5 to 2.0)" or "3 ± 1" would be broken into two lines, and what takes their place.
+WITHIN_FIGURES = re.compile(r"(?<=\d) (?=%|±|to )|(?<=±) (?=\d)|(?<=to) (?=[−\d])|(?<=%) (?=\()")
+NO_BREAK = "\u00a0"
 
 
 @cache
@@ -45,8 +48,7 @@ def show(value: float) -> str:
 
 
 def show_range(least: float, largest: float) -> str:
-    """Return a range that is not broken into two lines."""
-    return "" if pd.isna(least) or pd.isna(largest) else f"{show(least)}\u00a0to\u00a0{show(largest)}"
+    return "" if pd.isna(least) or pd.isna(largest) else f"{show(least)} to {show(largest)}"
 
 
 def name_method(method: str) -> str:
@@ -69,9 +71,7 @@ def compare_with_paper(name: str) -> pd.DataFrame:
     n_cases = objective["cases"].max()
     rows = {}
     for method, own in objective.iterrows():
-        label = name_method(method) + (
-            "" if own["cases"] == n_cases else f" ({own['cases']:.0f} of {n_cases:.0f} cases)"
-        )
+        label = name_method(method) + ("" if own["cases"] == n_cases else f" ({own['cases']:.0f} of {n_cases:.0f})")
         row = {"ΔRO": show(own["mean"])}
         if has_intervals:
             row["95 % interval"] = show_range(own["low"], own["high"])
@@ -113,10 +113,7 @@ def compare_on_mnist() -> pd.DataFrame:
     ranges = {"least": seconds.min(), "largest": seconds.max()}
     rows = {
         label: {f"ΔRO, k = {k}": f"{objective[k][method]:.2f} %".replace("-", "−") for k in scores.ks}
-        | {
-            f"seconds, k = {k}": "\u00a0to\u00a0".join(f"{each[method, k]:.1f}" for each in ranges.values())
-            for k in scores.ks
-        }
+        | {f"seconds, k = {k}": " to ".join(f"{each[method, k]:.1f}" for each in ranges.values()) for k in scores.ks}
         for method, label in MNIST.items()
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mnist")
@@ -250,7 +247,8 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
 def draw_block(name: str) -> str:
     """Return a table in Markdown; the empty lines around it keep it apart from the comments."""
     table = BLOCKS[name]()
-    return f"\n{table if isinstance(table, str) else draw_markdown(table)}\n"
+    text = table if isinstance(table, str) else draw_markdown(table)
+    return f"\n{WITHIN_FIGURES.sub(NO_BREAK, text)}\n"
 
 
 def fill(text: str) -> str:

@@ -27,6 +27,7 @@ N_ROWS = 1000
 SETS = {"places": 5, "blobs": 12, "gaussian3": 5}  # with the number of medoids
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.9, 1.0)
 DELTA = 0.05
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @cache
@@ -92,9 +93,10 @@ def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
     frame = pd.DataFrame([{**run.as_dict(), **record} for run, record in records.items()])
     rows = {}
     for (dataset, k), own in frame.groupby(["dataset", "k"], sort=False):
-        row = {"k": str(k), "m of Theorem 1": f"above 10^{int(np.log10(own['required'].min()))}"}
+        power = str(int(np.log10(own["required"].min()))).translate(SUPERSCRIPTS)
+        row = {"k": str(k), "m of Theorem 1": f"above 10{power}"}
         for m, runs in own.groupby("m"):
-            row[f"m = {m:,}"] = f"{100 * runs['excess'].mean():.2f} % ({runs['agrees'].sum()} of {len(runs)})"
+            row[f"m = {m:,}"] = f"{100 * runs['excess'].mean():.2f} % ({runs['agrees'].sum()})"
         rows[dataset] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("data")
 

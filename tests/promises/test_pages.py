@@ -124,6 +124,11 @@ def test_no_block_is_in_another_language(page):
     assert opened <= LANGUAGES
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_line_is_taken_for_a_comment(page):
+    assert not re.search(r"^\s*%", page.read_text(encoding="utf-8"), re.MULTILINE)  # the site would leave it out
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) < 700
 
