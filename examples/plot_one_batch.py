@@ -91,15 +91,31 @@ plt.show()
 # %%
 # The same as a film
 # ------------------
+#
+# First the rows, then the batch, then every swap: an arrow leads from the medoid that goes to the row that takes its
+# place. The last picture is refined.
 
-figure, ax = plt.subplots(figsize=(5.5, 4.5), layout="constrained")
+figure, ax = plt.subplots(figsize=(6, 4.8), layout="constrained")
+FIRST = 2  # pictures before the medoids come
 
 
-def show(step: int) -> None:
-    """Draw a step of the search."""
+def show(picture: int) -> None:
+    """Draw a picture of the film."""
+    step = picture - FIRST
+    if step < 0:
+        ax.clear()
+        ax.scatter(*X.T, s=2, color="lightgray")
+        ax.scatter(*X[batch[: len(batch) * picture]].T, s=12, color="tab:blue")
+        ax.set(xticks=[], yticks=[], title=f"the batch: {len(batch)} points" if picture else f"{len(X):,} rows")
+        return
     stage = "start" if step == 0 else "refined" if step == len(steps) - 1 else f"swap {step}"
     draw(ax, steps[step], f"{stage}: mean distance {objectives[step]:.3f}")
+    if 0 < step < len(steps) - 1:
+        place = int(np.flatnonzero(steps[step] != steps[step - 1])[0])
+        gone, come = X[steps[step - 1][place]], X[steps[step][place]]
+        ax.scatter(*gone, s=140, facecolor="white", edgecolor="tab:red", marker="*", zorder=3)
+        ax.annotate("", come, gone, arrowprops={"arrowstyle": "->", "color": "tab:red", "lw": 1.5}, zorder=4)
 
 
-film = FuncAnimation(figure, show, frames=len(steps), interval=600)
+film = FuncAnimation(figure, show, frames=FIRST + len(steps), interval=700)
 plt.show()

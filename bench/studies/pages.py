@@ -28,6 +28,9 @@ from bench.studies import complexity, representatives, theorem
 DOCS = Path(__file__).parents[2] / "docs"
 MARK = re.compile(r"(<!-- records: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FRONT_KS = (10, 100)
+# Spaces at which "1.2 % (0.5 to 2.0)" or "3 ± 1" would be broken into two lines, and what takes their place.
+WITHIN_FIGURES = re.compile(r"(?<=\d) (?=%|±|to )|(?<=±) (?=\d)|(?<=to) (?=[−\d])|(?<=%) (?=\()")
+NO_BREAK = "\u00a0"
 
 
 @cache
@@ -68,9 +71,7 @@ def compare_with_paper(name: str) -> pd.DataFrame:
     n_cases = objective["cases"].max()
     rows = {}
     for method, own in objective.iterrows():
-        label = name_method(method) + (
-            "" if own["cases"] == n_cases else f" ({own['cases']:.0f} of {n_cases:.0f} cases)"
-        )
+        label = name_method(method) + ("" if own["cases"] == n_cases else f" ({own['cases']:.0f} of {n_cases:.0f})")
         row = {"ΔRO": show(own["mean"])}
         if has_intervals:
             row["95 % interval"] = show_range(own["low"], own["high"])
@@ -102,6 +103,20 @@ def compare_by_case(name: str, labels: dict[str, str], *, per_dataset: bool = Tr
         for own in [whole.loc[method]]
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ΔRO, in %")
+
+
+def compare_on_mnist() -> pd.DataFrame:
+    """Return the paired ΔRO on all rows of mnist, and the range of the seconds, for each k."""
+    scores = open_scores("mnist")
+    objective = {k: compare(scores, "paired_delta_ro", scores.datasets, [k])["mean"] for k in scores.ks}
+    seconds = scores.runs.groupby(["method", "k"])["seconds"]
+    ranges = {"least": seconds.min(), "largest": seconds.max()}
+    rows = {
+        label: {f"ΔRO, k = {k}": f"{objective[k][method]:.2f} %".replace("-", "−") for k in scores.ks}
+        | {f"seconds, k = {k}": " to ".join(f"{each[method, k]:.1f}" for each in ranges.values()) for k in scores.ks}
+        for method, label in MNIST.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mnist")
 
 
 def compare_growth() -> pd.DataFrame:
@@ -200,11 +215,21 @@ REFINE = {
     "OneBatchPAM (default)": "default",
     "OneBatchPAM, 3 starts": "`n_init=3`",
 }
+MNIST = {
+    "FasterPAM": "`FasterPAM`",
+    "OneBatchPAM-nniw": '`variant="nniw", refine=0` (the paper)',
+    "OneBatchPAM (default)": "default",
+    "OneBatchPAM, 3 starts": "`n_init=3`",
+    "OneBatchPAM, 3000 points, 3 starts": "`batch_size=3000, n_init=3`",
+    "OneBatchPAM, 4000 points, 2 starts": "`batch_size=4000, n_init=2`",
+    "OneBatchPAM, 4000 points, 3 starts": "`batch_size=4000, n_init=3`",
+}
 BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     **{name: partial(compare_with_paper, name) for name in ("small", "large", "euclidean")},
     "refine": partial(compare_by_case, "refine", REFINE),
     "ablation": partial(compare_by_case, "ablation", ABLATION),
     "weights": partial(compare_by_case, "weights", WEIGHTS),
+    "mnist": compare_on_mnist,
     "growth": compare_growth,
     "speed-ups": compare_speed_ups,
     "fronts small": partial(count_fronts, "small"),
@@ -222,7 +247,8 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
 def draw_block(name: str) -> str:
     """Return a table in Markdown; the empty lines around it keep it apart from the comments."""
     table = BLOCKS[name]()
-    return f"\n{table if isinstance(table, str) else draw_markdown(table)}\n"
+    text = table if isinstance(table, str) else draw_markdown(table)
+    return f"\n{WITHIN_FIGURES.sub(NO_BREAK, text)}\n"
 
 
 def fill(text: str) -> str:

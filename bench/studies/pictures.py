@@ -1,5 +1,7 @@
 """`python -m bench pictures`: the pictures of the README, and the ranks that docs/benchmarks.md shows.
 
+"Where n² ends" is drawn once `python -m bench limits` has records in bench/results/limits.
+
 "A mean is nobody": the ten centres of k-means above the ten medoids, from the 60,000 images of mnist.
 `examples/plot_mean_is_nobody.py` does the same with the small images that come with scikit-learn. "Label 20 rows": what
 `examples/plot_label_few.py` shows.
@@ -21,9 +23,11 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from bench.data.sets import load
+from bench.measure.process import Limits
 from bench.measure.records import RESULTS, Store
 from bench.report.figures import draw_ranks
 from bench.report.report import read_scores
+from bench.studies import limits
 from onebatchpam import OneBatchPAM
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +51,10 @@ def run(arguments: argparse.Namespace) -> None:
     ranks = draw_ranks(read_scores(Store(RESULTS, "small")), arguments.folder)
     assert ranks is not None
     print(ranks.path)
+    records = Store(RESULTS / "limits", "limits").read()
+    if records:
+        default = Limits(limits.SECONDS, limits.GIGABYTES * 10**9)
+        print(limits.draw(records, default, arguments.folder / "limits.png"))
 
 
 def show_example(name: str, path: Path) -> None:

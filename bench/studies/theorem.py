@@ -27,6 +27,7 @@ N_ROWS = 1000
 SETS = {"places": 5, "blobs": 12, "gaussian3": 5}  # with the number of medoids
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.9, 1.0)
 DELTA = 0.05
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @cache
@@ -88,15 +89,16 @@ def run_all(arguments: argparse.Namespace) -> None:
 
 
 def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
-    """Return for each data set and batch size how many runs agree, and by how much the others are worse."""
+    """Return by how much OneBatchPAM is above FasterPAM for each batch size, and in how many runs it is the same."""
     frame = pd.DataFrame([{**run.as_dict(), **record} for run, record in records.items()])
-    rows = []
-    for (dataset, k, m), runs in frame.groupby(["dataset", "k", "m"], sort=False):
-        row = {"data": dataset, "k": k, "m": m, "m of the theorem": f"{runs['required'].min():.0e} or more"}
-        row["same medoids"] = f"{runs['agrees'].mean():.0%} of {len(runs)} runs"
-        row["objective above FasterPAM's"] = f"{100 * runs['excess'].mean():.2f} %"
-        rows.append(row)
-    return pd.DataFrame(rows).set_index("data")
+    rows = {}
+    for (dataset, k), own in frame.groupby(["dataset", "k"], sort=False):
+        power = str(int(np.log10(own["required"].min()))).translate(SUPERSCRIPTS)
+        row = {"k": str(k), "m of Theorem 1": f"above 10{power}"}
+        for m, runs in own.groupby("m"):
+            row[f"m = {m:,}"] = f"{100 * runs['excess'].mean():.2f} % ({runs['agrees'].sum()})"
+        rows[dataset] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("data")
 
 
 def add_command(commands: Any) -> None:

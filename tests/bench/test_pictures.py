@@ -19,7 +19,7 @@ def test_all_pictures_are_written(monkeypatch, tmp_path, capsys):
     assert main(["pictures", "--folder", str(tmp_path)]) == 0
     paths = [tmp_path / name for name in ("label_few.png", "mean_is_nobody.png", "small-ranks.png")]
     assert all(path.stat().st_size > 1000 for path in paths)
-    assert capsys.readouterr().out.split() == list(map(str, paths))
+    assert capsys.readouterr().out.split()[:3] == list(map(str, paths))  # the limits follow if there are records
 
 
 def test_every_mean_stands_above_the_medoid_that_is_like_it():

@@ -1,16 +1,19 @@
 """The pages say only what works today: how to install the package before, and after, it is on the package index.
 
-On the day of the release, set IS_RELEASED and run this file as a script: it changes all pages.
+On the day of the release, set IS_RELEASED and REPOSITORY and run this file as a script: it changes all pages, and
+makes the links of the README absolute, because a package index shows the README without the files beside it.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
 IS_RELEASED = False  # whether `pip install onebatchpam` works
+REPOSITORY = ""  # the public address of the repository, without a slash at the end; empty while it is not known
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -23,6 +26,25 @@ TEXTS = [
     ("in a clone: `pip install '.[cli]'`", "`pip install 'onebatchpam[cli]'`"),
     ("in a clone: `pip install '.[text]'`", "`pip install 'onebatchpam[text]'`"),
 ]
+
+
+def make_links_absolute(text, repository):
+    """Return a page whose links to files lead to the repository; pictures need the file itself, not a page about it."""
+
+    def lead(link):
+        return f"{link[1]}[{link[2]}]({repository}/{'raw' if link[1] else 'blob'}/main/{link[3]})"
+
+    return re.sub(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)]+)\)", lead, text)
+
+
+def test_links_of_the_readme_lead_to_the_repository_once_it_is_known():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not REPOSITORY or make_links_absolute(text, REPOSITORY) == text
+    example = "![a picture](docs/a.png) [a\npage](docs/a.md#b) [far](https://b.org) [here](#c)"
+    assert make_links_absolute(example, "https://r") == (
+        "![a picture](https://r/raw/main/docs/a.png) [a\npage](https://r/blob/main/docs/a.md#b) "
+        "[far](https://b.org) [here](#c)"
+    )
 
 
 @pytest.mark.parametrize("texts", TEXTS, ids=lambda texts: texts[1])
@@ -52,4 +74,6 @@ if __name__ == "__main__":
         text = page.read_text(encoding="utf-8")
         for texts in TEXTS:
             text = text.replace(texts[not IS_RELEASED], texts[IS_RELEASED])
+        if REPOSITORY and page.name == "README.md":
+            text = make_links_absolute(text, REPOSITORY)
         page.write_text(text, encoding="utf-8")

@@ -124,6 +124,11 @@ def test_no_block_is_in_another_language(page):
     assert opened <= LANGUAGES
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_line_is_taken_for_a_comment(page):
+    assert not re.search(r"^\s*%", page.read_text(encoding="utf-8"), re.MULTILINE)  # the site would leave it out
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) < 700
 
@@ -131,4 +136,5 @@ def test_the_readme_is_short():
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_links_lead_somewhere(name):  # those in docs/ are checked when the site is built
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / name).read_text(encoding="utf-8"))
-    assert all((ROOT / link).exists() for link in links if not link.startswith("https://"))
+    files = [re.sub(r"^https://.*/(blob|raw)/main/", "", link) for link in links]  # those of the repository itself
+    assert all((ROOT / file).exists() for file in files if not file.startswith("https://"))
