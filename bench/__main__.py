@@ -22,6 +22,7 @@ from bench.studies import (
     embeddings,
     estimate,
     gap,
+    kernels,
     limits,
     memory,
     optimality,
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="command")
     for module in (
         speed,
+        kernels,
         scale,
         limits,
         embeddings,
