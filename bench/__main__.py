@@ -23,6 +23,7 @@ from bench.studies import (
     embeddings,
     estimate,
     gap,
+    kernels,
     limits,
     memory,
     optimality,
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="command")
     for module in (
         speed,
+        kernels,
         scale,
         limits,
         complexity,

@@ -72,6 +72,32 @@ void test_metrics(const char* level) {
                 }
 }
 
+// A dissimilarity has the same bits, whichever rows are filled with it and by however many threads. The rows are of
+// several runs of units, their number is no multiple of a group, and there are more columns than one block holds.
+template <class T>
+void test_parts(const char* level) {
+    const std::size_t n = 43, m = 530;
+    for (const Metric metric :
+         {Metric::manhattan, Metric::euclidean, Metric::sqeuclidean, Metric::chebyshev, Metric::cosine})
+        for (const std::size_t p : {31, 128, 277}) {
+            const auto rows = random_rows<T>(m, p, 8);  // so that each row has a column that equals it
+            const PackedColumns columns(metric, input_type_of<T>(), rows.data(), m, p);
+            std::vector<float> whole(n * m), by_threads(n * m), by_rows(n * m);
+            columns.fill(rows.data(), n, whole.data(), m, 1);
+            columns.fill(rows.data(), n, by_threads.data(), m, 3);
+            for (std::size_t i = 0; i < n; ++i) columns.fill(&rows[i * p], 1, &by_rows[i * m], m, 1);
+            check(whole == by_threads && whole == by_rows, "parts of a block have the bits of the whole", level);
+            bool right = true;
+            const std::vector<double> values(rows.begin(), rows.end());
+            for (std::size_t i = 0; i < n; ++i) {
+                right &= whole[i * m + i] == 0;
+                const double expected = naive_distance(metric, &values[i * p], &values[(m - 1) * p], p);
+                right &= std::abs(whole[i * m + m - 1] - expected) <= 1e-5 * expected;
+            }
+            check(right, "equal rows are at distance zero, and the last column is right", level);
+        }
+}
+
 // Floats that stand for bytes have the same dissimilarities, whether they are compared as bytes or as floats.
 void test_bytes(const char* level) {
     const std::size_t n = 101, p = 131, m = 70;
@@ -200,6 +226,9 @@ void test_distances(const char* level) {
     test_metrics<float>(level);
     test_metrics<double>(level);
     test_metrics<std::uint8_t>(level);
+    test_parts<float>(level);
+    test_parts<double>(level);
+    test_parts<std::uint8_t>(level);
     test_bytes(level);
     test_gower(level);
 }

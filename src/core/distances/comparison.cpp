@@ -27,25 +27,15 @@ bool is_squared_euclidean(Metric metric) {
     return metric == Metric::euclidean || metric == Metric::sqeuclidean || metric == Metric::cosine;
 }
 
-// Subtracts the centre from each row, and computes the squared length of the difference.
-//
-// centred  OUT  n_rows x n_units
-// squares  OUT  n_rows
-void centre_rows(const float* rows, std::size_t n_rows, const std::vector<float>& centre, const Kernels& level,
-                 float* centred, float* squares) {
-    const std::size_t n_units = centre.size();
-    for (std::size_t i = 0; i < n_rows; ++i, rows += n_units, centred += n_units) {
-        for (std::size_t u = 0; u < n_units; ++u) centred[u] = rows[u] - centre[u];
-        squares[i] = level.dot_product(centred, centred, n_units);
-    }
+// Says whether most values are zero. The kernels then skip units that are zero in a group of rows.
+template <class T>
+bool are_mostly_zero(const T* values, std::size_t n) {
+    return 2 * static_cast<std::size_t>(std::count(values, values + n, T(0))) > n;
 }
 
-// Returns the mean of the rows, or zero if most of their values are zero: such rows lie around zero already, and
-// centring would remove the zeros, which the kernels skip.
+// Returns the mean of the rows.
 std::vector<float> centre_of(const std::vector<float>& rows, std::size_t n_units) {
     std::vector<float> centre(n_units);
-    const auto n_zeros = static_cast<std::size_t>(std::count(rows.begin(), rows.end(), 0.0f));
-    if (2 * n_zeros > rows.size()) return centre;
     std::vector<double> sums(n_units);
     for (std::size_t i = 0; i < rows.size(); ++i) sums[i % n_units] += rows[i];
     for (std::size_t u = 0; u < n_units; ++u) centre[u] = static_cast<float>(sums[u] * n_units / rows.size());
@@ -61,24 +51,24 @@ void square_rows(const void* units, std::size_t n_rows, std::size_t n_units, std
     }
 }
 
-void reserve_live_units(std::size_t n, std::size_t unit_bytes, Comparison::Scratch& scratch) {
-    scratch.live_units.reserve(n);
-    scratch.live_ends.reserve(n);
-    scratch.live_values.reserve(n * unit_bytes);
+// Returns the length of an array with an entry for each column, and for each column of the padding of the last panel.
+std::size_t padded(std::size_t n_columns, const MetricKernels& kernels) {
+    return (n_columns + kernels.panel_width - 1) / kernels.panel_width * kernels.panel_width;
 }
 
-// Returns scratch memory for the live units of a tile.
-LiveUnits live_units(const Tile& tile, std::size_t unit_bytes, Comparison::Scratch& scratch) {
-    const std::size_t n = tile.n_rows * tile.n_units;
-    scratch.live_units.resize(n);
-    scratch.live_ends.resize(n);
-    scratch.live_values.resize(n * unit_bytes);
-    return {scratch.live_units.data(), scratch.live_values.data(), scratch.live_ends.data()};
+// Allocates the scratch memory in which the kernels interleave the units of n_rows rows.
+void reserve_interleaved(std::size_t n_rows, std::size_t n_units, std::size_t unit_bytes, bool skips_units,
+                         Comparison::Scratch& scratch) {
+    scratch.interleaved.resize(n_rows * n_units * unit_bytes);
+    if (!skips_units) return;
+    scratch.live_units.resize(n_rows * n_units);
+    scratch.live_ends.resize(n_rows * n_units + 1);  // A run ends even where there are no units.
 }
 
-// The bases of a tile of dot products. They are zero, because the bases of the rows are added to the squared lengths
-// instead. The same bits are zero as floats.
-constexpr std::uint32_t zero_bases[max_tile_rows] = {};
+LiveUnits live_units(bool skips_units, Comparison::Scratch& scratch) {
+    if (!skips_units) return {};
+    return {scratch.live_units.data(), scratch.live_ends.data()};
+}
 
 class Differences : public Comparison {
 public:
@@ -97,38 +87,49 @@ public:
         : Comparison(level.sqeuclidean_by_products_f32),
           level_(level),
           columns_(n_columns * n_units),
-          squares_(n_columns) {
+          squares_(padded(n_columns, kernels())) {
         std::memcpy(columns_.data(), columns.data(), columns.size());
-        centre_ = centre_of(columns_, n_units);
+        // Rows of zeros lie around zero already, and centring would remove the zeros.
+        skips_units_ = are_mostly_zero(columns_.data(), columns_.size());
+        centre_ = skips_units_ ? std::vector<float>(n_units) : centre_of(columns_, n_units);
         std::vector<float> centred(columns_.size());
-        centre_rows(columns_.data(), n_columns, centre_, level_, centred.data(), squares_.data());
+        centre_rows(columns_.data(), n_columns, centred.data(), squares_.data());
         std::memcpy(columns.data(), centred.data(), columns.size());
     }
 
     void reserve(Scratch& scratch, std::size_t n_rows, std::size_t n_units) const override {
-        reserve_live_units(n_rows * n_units, sizeof(float), scratch);
-        scratch.centred.reserve(n_rows * n_units);
-        scratch.float_squares.reserve(n_rows);
+        reserve_interleaved(n_rows, n_units, sizeof(float), skips_units_, scratch);
+        scratch.centred.resize(n_rows * n_units);
+        scratch.float_squares.resize(n_rows);
     }
 
     void prepare(Tile& tile, Scratch& scratch) const override {
         const auto* rows = static_cast<const float*>(tile.rows);
         const auto* bases = static_cast<const float*>(tile.bases);
-        const LiveUnits live = live_units(tile, sizeof(float), scratch);
-        scratch.centred.resize(tile.n_rows * tile.n_units);
-        scratch.float_squares.resize(tile.n_rows);
-        centre_rows(rows, tile.n_rows, centre_, level_, scratch.centred.data(), scratch.float_squares.data());
+        centre_rows(rows, tile.n_rows, scratch.centred.data(), scratch.float_squares.data());
         for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.float_squares[i] += bases[i];
-        tile.products = {scratch.float_squares.data(), squares_.data(), rows, columns_.data(), bases, live};
+        tile.products = {
+            scratch.float_squares.data(),     squares_.data(), rows, columns_.data(), bases, scratch.interleaved.data(),
+            live_units(skips_units_, scratch)};
         tile.rows = scratch.centred.data();
-        tile.bases = zero_bases;
     }
 
 private:
+    // Subtracts the centre from each row, and computes the squared length of the difference.
+    //
+    // centred  OUT  n_rows x n_units
+    // squares  OUT  n_rows
+    void centre_rows(const float* rows, std::size_t n_rows, float* centred, float* squares) const {
+        const std::size_t n_units = centre_.size();
+        for (std::size_t i = 0; i < n_rows; ++i)
+            squares[i] = level_.centre_row(rows + i * n_units, centre_.data(), n_units, centred + i * n_units);
+    }
+
     const Kernels& level_;
+    bool skips_units_;
     std::vector<float> columns_;  // n_columns x n_units, before centring
     std::vector<float> centre_;   // n_units
-    std::vector<float> squares_;  // n_columns: squared lengths of the centred columns
+    std::vector<float> squares_;  // n_columns, padded: squared lengths of the centred columns
 };
 
 // Dot products of 16-bit integers. They need no centre, because they are exact.
@@ -137,27 +138,29 @@ public:
     // columns  IN  n_columns x n_units pairs of integers
     IntegerProducts(const Kernels& level, std::size_t n_columns, std::size_t n_units,
                     const std::vector<unsigned char>& columns)
-        : Comparison(level.sqeuclidean_by_products_u8), squares_(n_columns) {
+        : Comparison(level.sqeuclidean_by_products_u8),
+          skips_units_(are_mostly_zero(reinterpret_cast<const std::uint16_t*>(columns.data()), columns.size() / 2)),
+          squares_(padded(n_columns, kernels())) {
         square_rows(columns.data(), n_columns, n_units, squares_.data());
     }
 
     void reserve(Scratch& scratch, std::size_t n_rows, std::size_t n_units) const override {
-        reserve_live_units(n_rows * n_units, sizeof(std::uint32_t), scratch);
-        scratch.integer_squares.reserve(n_rows);
+        reserve_interleaved(n_rows, n_units, sizeof(std::uint32_t), skips_units_, scratch);
+        scratch.integer_squares.resize(n_rows);
     }
 
     void prepare(Tile& tile, Scratch& scratch) const override {
         const auto* bases = static_cast<const std::uint32_t*>(tile.bases);
-        const LiveUnits live = live_units(tile, sizeof(std::uint32_t), scratch);
-        scratch.integer_squares.resize(tile.n_rows);
         square_rows(tile.rows, tile.n_rows, tile.n_units, scratch.integer_squares.data());
         for (std::size_t i = 0; i < tile.n_rows; ++i) scratch.integer_squares[i] += bases[i];
-        tile.products = {scratch.integer_squares.data(), squares_.data(), nullptr, nullptr, nullptr, live};
-        tile.bases = zero_bases;
+        tile.products = {
+            scratch.integer_squares.data(),   squares_.data(), nullptr, nullptr, nullptr, scratch.interleaved.data(),
+            live_units(skips_units_, scratch)};
     }
 
 private:
-    std::vector<std::uint32_t> squares_;  // n_columns: squared lengths
+    bool skips_units_;
+    std::vector<std::uint32_t> squares_;  // n_columns, padded: squared lengths
 };
 
 }  // namespace

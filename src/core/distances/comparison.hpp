@@ -17,9 +17,6 @@
 
 namespace obp {
 
-// The largest number of rows in a tile that a Comparison accepts.
-constexpr std::size_t max_tile_rows = 96;
-
 class Comparison {
 public:
     // Buffers of one thread, for one tile of rows.
@@ -27,7 +24,7 @@ public:
         std::vector<float> centred, float_squares;
         std::vector<std::uint32_t> integer_squares;
         std::vector<std::uint32_t> live_units, live_ends;
-        std::vector<unsigned char> live_values;
+        std::vector<unsigned char> interleaved;
     };
 
     explicit Comparison(const MetricKernels& kernels) : kernels_(kernels) {}

@@ -42,6 +42,9 @@ public:
     std::size_t n_features() const { return packing_.n_features(); }
 
 private:
+    struct Scratch;
+    void reserve(Scratch& scratch, std::size_t n_rows) const;
+    Tile make_tile(const void* rows, std::size_t n_rows, Scratch& scratch) const;
     template <class Out, class See>
     void fill_tiles(const void* rows, std::size_t n_rows, std::size_t per_tile, Out* out, std::size_t out_stride,
                     int n_threads, const See& see) const;

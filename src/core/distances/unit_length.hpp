@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
+
+#include "kernels/table.hpp"
 
 namespace obp {
 
@@ -48,6 +51,14 @@ double sum_of_squares(const T* row, std::size_t n, double scale) {
 // scaled  OUT  n values; may be `row` itself
 template <class From, class To>
 bool scale_to_unit_length(const From* row, std::size_t n, To* scaled) {
+    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, float>) {
+        // The squares of floats neither overflow nor vanish in double.
+        const double sum = kernels().sum_of_squares(row, n);
+        if (sum > 0) {
+            kernels().scale_row(row, n, 1 / std::sqrt(sum), scaled);
+            return true;
+        }
+    }
     const double largest = largest_magnitude(row, n);
     if (largest > 1e-100 && largest < 1e100) {
         const double factor = 1 / std::sqrt(sum_of_squares(row, n, 1.0));

@@ -1,7 +1,12 @@
 // The loops that fill a tile of dissimilarities. Only kernels.cpp includes this file, once for each SIMD level.
+//
+// A tile is filled in steps: one run of units, for one group of rows and one panel of columns. All sums of a step stay
+// in registers. The loops around it, from outside: blocks of columns, runs, panels, groups. So the part of a panel that
+// a step reads comes from the first- or second-level cache, whatever the length of the rows.
 #pragma once
 
 #include "kernels/metrics.hpp"
+#include "kernels/prepare.hpp"
 #include "kernels/table.hpp"
 
 namespace obp {
@@ -12,74 +17,78 @@ namespace {
 template <class T>
 constexpr bool is_exact = T(0.5) == T(0);
 
-// The number of units that are summed before their sum is added to the total. Sums of floats are short, because the
-// rounding error of a sum grows with its length.
+// The number of units in a run. They are summed before their sum is added to the total. Sums of floats are short,
+// because the rounding error of a sum grows with its length.
 template <class T>
-constexpr std::size_t units_per_sum = is_exact<T> ? SIZE_MAX : 128;
+constexpr std::size_t units_per_run = is_exact<T> ? SIZE_MAX : 128;
+
+template <class Metric>
+constexpr std::size_t panel_width = Metric::vectors * lanes<typename Metric::Unit>;
+
+// A run of units, and whether it is the first or the last of its rows.
+struct Run {
+    std::size_t index, begin, end;
+    bool is_first, is_last;
+};
 
 template <class T>
-constexpr std::size_t panel_width = vectors_per_panel * lanes<T>;
-
-// Sums step(a, b) over the units of two rows. The number of partial sums is the same at every level, because the bits
-// of the result depend on it.
-template <class Step>
-inline float sum_over_units(const float* a, const float* b, std::size_t n, const Step& step) {
-    constexpr std::size_t n_sums = 16;
-    float sums[n_sums] = {};
-    std::size_t i = 0;
-    for (; i + n_sums <= n; i += n_sums)
-        for (std::size_t s = 0; s < n_sums; ++s) sums[s] += step(a[i + s], b[i + s]);
-    for (std::size_t s = 0; i + s < n; ++s) sums[s] += step(a[i + s], b[i + s]);
-    float total = 0;
-    for (const float sum : sums) total += sum;
-    return total;
+inline Run run_of(std::size_t begin, std::size_t n_units) {
+    const std::size_t rest = n_units - begin, length = rest < units_per_run<T> ? rest : units_per_run<T>;
+    return {begin / units_per_run<T>, begin, begin + length, begin == 0, length == rest};
 }
 
-float dot_product(const float* a, const float* b, std::size_t n) {
-    return sum_over_units(a, b, n, [](float x, float y) { return x * y; });
+// Computes again, from differences, the squared distances of a row to the columns of a panel whose bits are set in
+// `close`.
+template <int vectors>
+__attribute__((noinline)) void recompute_squares(const Tile& tile, std::size_t row, std::size_t first_column,
+                                                 std::uint64_t close, Floats (&squares)[vectors]) {
+    const Products& products = tile.products;
+    const float* a = products.rows + row * tile.n_units;
+    for (; close; close &= close - 1) {
+        const auto c = static_cast<std::size_t>(__builtin_ctzll(close));
+        if (first_column + c >= tile.n_columns) return;
+        squares[c / lanes<float>][c % lanes<float>] =
+            products.bases[row] +
+            squared_distance(a, products.columns + (first_column + c) * tile.n_units, tile.n_units);
+    }
 }
 
-float squared_distance(const float* a, const float* b, std::size_t n) {
-    return sum_over_units(a, b, n, [](float x, float y) { return (x - y) * (x - y); });
-}
-
-// Turns the dot products of a row into squared distances: |a - b|^2 = |a|^2 + |b|^2 - 2 ab.
+// Turns the dot products of a row with the columns of a panel into squared distances: |a - b|^2 = |a|^2 + |b|^2 - 2 ab.
 //
 // A dot product takes one operation per unit where differences take three, but digits cancel if row and column are
 // close. A squared distance below a fraction of |a|^2 + |b|^2 is therefore computed again, from differences. The
 // fraction keeps the relative error below 1e-4; the largest that was seen is 3.9e-5.
 //
-// values  IN/OUT  dot products of the row with n_columns columns; OUT: squared distances
-template <std::size_t width>
-inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t first_column, std::size_t n_columns,
-                                  float (&values)[width]) {
+// totals  IN/OUT  dot products of the row with the columns; OUT: squared distances
+template <int vectors>
+__attribute__((always_inline)) inline void squares_from_products(const Tile& tile, std::size_t row,
+                                                                 std::size_t first_column, Floats (&totals)[vectors]) {
     constexpr float too_close = 1.0f / 64;
     const Products& products = tile.products;
-    const float row_square = static_cast<const float*>(products.row_squares)[row];
-    float lengths[width] = {};
-    __builtin_memcpy(lengths, static_cast<const float*>(products.column_squares) + first_column,
-                     n_columns * sizeof(float));
-    int n_close = 0;
-    for (std::size_t c = 0; c < width; ++c) {
-        lengths[c] += row_square;
-        values[c] = lengths[c] - 2 * values[c];
-        n_close += !(values[c] >= too_close * lengths[c]);  // The negation also counts NaN, if the lengths overflow.
-    }
-    if (n_close == 0) return;
-    const float* a = products.rows + row * tile.n_units;
-    for (std::size_t c = 0; c < n_columns; ++c)
-        if (!(values[c] >= too_close * lengths[c]))
-            values[c] = products.bases[row] +
-                        squared_distance(a, products.columns + (first_column + c) * tile.n_units, tile.n_units);
+    const float* column_squares = static_cast<const float*>(products.column_squares) + first_column;
+    const Floats row_squares = broadcast(static_cast<const float*>(products.row_squares)[row]);
+    std::uint64_t close = 0;
+    unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
+        const Floats lengths = load(column_squares + v * lanes<float>) + row_squares;
+        totals[v] = lengths - 2.0f * totals[v];
+        close |= not_at_least(totals[v], too_close * lengths) << v * lanes<float>;
+    });
+    if (close == 0) return;
+    Floats squares[vectors];  // A copy, so that the totals can stay in registers.
+    unrolled<vectors>([&](auto v) __attribute__((always_inline)) { squares[v] = totals[v]; });
+    recompute_squares(tile, row, first_column, close, squares);
+    unrolled<vectors>([&](auto v) __attribute__((always_inline)) { totals[v] = squares[v]; });
 }
 
 // The same for integers, which need no second computation: the result is exact even if a term wraps around.
-template <std::size_t width>
-inline void squares_from_products(const Tile& tile, std::size_t row, std::size_t first_column, std::size_t n_columns,
-                                  std::uint32_t (&values)[width]) {
+template <int vectors>
+__attribute__((always_inline)) inline void squares_from_products(const Tile& tile, std::size_t row,
+                                                                 std::size_t first_column, Pairs (&totals)[vectors]) {
     const auto* column_squares = static_cast<const std::uint32_t*>(tile.products.column_squares) + first_column;
     const std::uint32_t row_square = static_cast<const std::uint32_t*>(tile.products.row_squares)[row];
-    for (std::size_t c = 0; c < n_columns; ++c) values[c] = row_square + column_squares[c] - 2 * values[c];
+    unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
+        totals[v] = load(column_squares + v * lanes<std::uint32_t>) + row_square - 2 * totals[v];
+    });
 }
 
 // The type in which a total is finished: its own if that is float or double, and the type of the output for integers.
@@ -111,202 +120,194 @@ __attribute__((always_inline)) inline auto finished(const Tile& tile, Vector<T> 
     return __builtin_convertvector(result, Array<Out, n>);
 }
 
-template <class T>
-inline std::size_t end_of_sum(std::size_t start, std::size_t n_units) {
-    const std::size_t rest = n_units - start;
-    return start + (rest < units_per_sum<T> ? rest : units_per_sum<T>);
-}
-
-// The part of LiveUnits that belongs to one group of rows.
-template <class T>
-struct LiveGroup {
-    std::uint32_t* units;
-    T* values;  // live units x rows of the group
-    std::uint32_t* ends;
-};
-
-template <class T>
-inline LiveGroup<T> live_group(const Tile& tile, std::size_t group, std::size_t first_row) {
-    const LiveUnits& live = tile.products.live;
-    return {live.units + group * tile.n_units, static_cast<T*>(live.values) + first_row * tile.n_units,
-            live.ends + group * tile.n_units};
-}
-
-// Gathers the live units of a group of rows. Every unit is written, but a unit of zeros is overwritten by the next one,
-// because that is quicker than a branch.
-template <class T, int n_rows>
-inline void gather_live(const Tile& tile, std::size_t first_row, const LiveGroup<T>& live) {
-    const T* rows = static_cast<const T*>(tile.rows) + first_row * tile.n_units;
-    std::uint32_t count = 0, *end = live.ends;
-    for (std::size_t start = 0, stop = 0; start < tile.n_units; start = stop) {
-        stop = end_of_sum<T>(start, tile.n_units);
-        for (std::size_t unit = start; unit < stop; ++unit) {
-            bool is_live = false;
-            for (int row = 0; row < n_rows; ++row) {
-                const T value = rows[row * tile.n_units + unit];
-                live.values[count * n_rows + row] = value;
-                is_live |= value != 0;
-            }
-            live.units[count] = static_cast<std::uint32_t>(unit);
-            count += is_live;
-        }
-        *end++ = count;
-    }
-}
-
 // Finishes the totals of one row and stores them, without those of the padding of the last panel.
 template <class Metric, class Out, class T = typename Metric::Unit>
 __attribute__((always_inline)) inline void store_row(const Tile& tile, std::size_t row, std::size_t first_column,
-                                                     Vector<T> (&totals)[vectors_per_panel], Out* out) {
-    constexpr std::size_t width = panel_width<T>;
-    const std::size_t rest = tile.n_columns - first_column, n_columns = rest < width ? rest : width;
-    if constexpr (Metric::is_product) {
-        T values[width];
-        __builtin_memcpy(values, totals, sizeof values);
-        squares_from_products(tile, row, first_column, n_columns, values);
-        __builtin_memcpy(totals, values, sizeof values);
-    }
+                                                     Vector<T> (&totals)[Metric::vectors], Out* out) {
+    constexpr std::size_t width = panel_width<Metric>;
+    if constexpr (Metric::is_product) squares_from_products(tile, row, first_column, totals);
+    const std::size_t n_columns = tile.n_columns - first_column;
     Out padded[width];
-    Out* to = n_columns == width ? out : padded;
-    for (int v = 0; v < vectors_per_panel; ++v) {
-        const auto values = finished<Out, T>(tile, totals[v]);
-        __builtin_memcpy(to + v * lanes<T>, &values, sizeof values);
-    }
+    Out* to = n_columns >= width ? out : padded;
+    unrolled<Metric::vectors>(
+        [&](auto v) __attribute__((always_inline)) { store(finished<Out, T>(tile, totals[v]), to + v * lanes<T>); });
     if (to == padded)
         for (std::size_t c = 0; c < n_columns; ++c) out[c] = padded[c];
 }
 
-template <class T, int n_rows>
-using Sums = Vector<T>[n_rows][vectors_per_panel];
+// The rows of a tile as a step reads them: row after row for differences. For dot products the units of a group are
+// interleaved, unit after unit, because the compiler then needs one address for all rows.
+template <class Metric, int n_rows>
+struct Group {
+    using T = typename Metric::Unit;
+    std::size_t first_row, n_units;
+    const T* values;
+    const std::uint32_t* units;  // the positions of the live units; null if no unit is skipped
+    const std::uint32_t* ends;   // where each run of live units ends
 
-// Adds the units begin, ..., end - 1 to the sums. For a dot product these are positions among the live units.
-template <class Metric, int n_rows, class T = typename Metric::Unit>
-__attribute__((always_inline)) inline void add_units(const T* rows, std::size_t n_units, const LiveGroup<T>& live,
-                                                     const T* panel, std::size_t begin, std::size_t end,
-                                                     Sums<T, n_rows>& sums) {
+    Group(const Tile& tile, std::size_t group, std::size_t row)
+        : first_row(row), n_units(tile.n_units), units(nullptr), ends(nullptr) {
+        const void* rows = tile.rows;
+        if constexpr (Metric::is_product) {
+            rows = tile.products.interleaved;
+            if (tile.products.live.units) {
+                units = tile.products.live.units + group * n_units;
+                ends = tile.products.live.ends + group * n_units;
+            }
+        }
+        values = static_cast<const T*>(rows) + row * n_units;
+    }
+
+    Vector<T> unit(std::size_t i, int row) const {
+        return broadcast(Metric::is_product ? values[i * n_rows + row] : values[row * n_units + i]);
+    }
+};
+
+// Interleaves the units of a group of rows.
+template <class T, int n_rows>
+inline void interleave(const Tile& tile, std::size_t first_row) {
+    const T* rows = static_cast<const T*>(tile.rows) + first_row * tile.n_units;
+    T* to = static_cast<T*>(tile.products.interleaved) + first_row * tile.n_units;
+    for (std::size_t unit = 0; unit < tile.n_units; ++unit)
+        for (int row = 0; row < n_rows; ++row) *to++ = rows[row * tile.n_units + unit];
+}
+
+// Interleaves the live units of a group of rows. Every unit is written, but a unit of zeros is overwritten by the next
+// one, because that is quicker than a branch.
+template <class T, int n_rows>
+inline void interleave_live(const Tile& tile, std::size_t group, std::size_t first_row) {
+    const T* rows = static_cast<const T*>(tile.rows) + first_row * tile.n_units;
+    T* to = static_cast<T*>(tile.products.interleaved) + first_row * tile.n_units;
+    std::uint32_t* units = tile.products.live.units + group * tile.n_units;
+    std::uint32_t* run_end = tile.products.live.ends + group * tile.n_units;
+    std::uint32_t count = 0;
+    for (Run run = run_of<T>(0, tile.n_units);; run = run_of<T>(run.end, tile.n_units)) {
+        for (std::size_t unit = run.begin; unit < run.end; ++unit) {
+            bool is_live = false;
+            for (int row = 0; row < n_rows; ++row) {
+                const T value = rows[row * tile.n_units + unit];
+                to[count * n_rows + row] = value;
+                is_live |= value != 0;
+            }
+            units[count] = static_cast<std::uint32_t>(unit);
+            count += is_live;
+        }
+        *run_end++ = count;
+        if (run.is_last) return;
+    }
+}
+
+template <class Metric, int n_rows>
+using Sums = Vector<typename Metric::Unit>[n_rows][Metric::vectors];
+
+// Adds the units begin, ..., end - 1 to the sums. With skips_units, these are positions among the live units.
+template <class Metric, bool skips_units, int n_rows, class T = typename Metric::Unit>
+__attribute__((always_inline)) inline void add_units(const Group<Metric, n_rows>& group, const T* panel,
+                                                     std::size_t begin, std::size_t end, Sums<Metric, n_rows>& sums) {
 #pragma GCC unroll 2
     for (std::size_t i = begin; i < end; ++i) {
-        const T* units = panel + (Metric::is_product ? live.units[i] : i) * panel_width<T>;
-        Vector<T> b[vectors_per_panel];
-        for (int v = 0; v < vectors_per_panel; ++v) b[v] = load(units + v * lanes<T>);
-        unrolled<n_rows>([&](auto row) {
-            const Vector<T> a = broadcast(Metric::is_product ? live.values[i * n_rows + row] : rows[row * n_units + i]);
-            for (int v = 0; v < vectors_per_panel; ++v)
+        const T* units = panel + (skips_units ? group.units[i] : i) * panel_width<Metric>;
+        Vector<T> b[Metric::vectors];
+        unrolled<Metric::vectors>([&](auto v) __attribute__((always_inline)) { b[v] = load(units + v * lanes<T>); });
+        unrolled<n_rows>([&](auto row) __attribute__((always_inline)) {
+            const Vector<T> a = group.unit(i, row);
+            unrolled<Metric::vectors>([&](auto v) __attribute__((always_inline)) {
                 sums[row][v] = Metric::template step<row>(sums[row][v], a, b[v]);
+            });
         });
     }
 }
 
-// Compares one group of rows with one panel of columns. All accumulators stay in registers.
-template <class Metric, class Out, int n_rows>
-inline void fill_group(const Tile& tile, std::size_t group, std::size_t first_row, std::size_t first_column,
-                       const typename Metric::Unit* panel, Out* out, std::size_t out_stride) {
+// Adds a run of units to the totals of a group of rows with the columns of a panel. The last run finishes and stores
+// them.
+//
+// totals  IN/OUT  the totals of the runs before this one, and with it; not used if there is only one run
+template <class Metric, class Out, bool skips_units, int n_rows>
+inline void fill_group(const Tile& tile, const Run& run, const Group<Metric, n_rows>& group, std::size_t first_column,
+                       const typename Metric::Unit* panel, typename Metric::Unit* totals, Out* out,
+                       std::size_t out_stride) {
     using T = typename Metric::Unit;
-    const T* rows = static_cast<const T*>(tile.rows) + first_row * tile.n_units;
-    const T* bases = static_cast<const T*>(tile.bases) + first_row;
-    const LiveGroup<T> live = Metric::is_product ? live_group<T>(tile, group, first_row) : LiveGroup<T>{};
-    Sums<T, n_rows> totals;
-    for (int row = 0; row < n_rows; ++row)
-        for (int v = 0; v < vectors_per_panel; ++v) totals[row][v] = broadcast(bases[row]);
-    for (std::size_t run = 0, begin = 0, end = 0, start = 0; start < tile.n_units; ++run, begin = end) {
-        start = end_of_sum<T>(start, tile.n_units);
-        end = Metric::is_product ? live.ends[run] : start;
-        if constexpr (is_exact<T>)
-            add_units<Metric, n_rows>(rows, tile.n_units, live, panel, begin, end, totals);
-        else {
-            Sums<T, n_rows> sums = {};
-            add_units<Metric, n_rows>(rows, tile.n_units, live, panel, begin, end, sums);
-            for (int row = 0; row < n_rows; ++row)
-                for (int v = 0; v < vectors_per_panel; ++v) {
-                    Vector<T>& total = totals[row][v];
-                    total = Metric::takes_maximum ? maximum(total, sums[row][v]) : total + sums[row][v];
-                }
+    std::size_t begin = run.begin, end = run.end;
+    if constexpr (skips_units) {
+        begin = run.is_first ? 0 : group.ends[run.index - 1];
+        end = group.ends[run.index];
+    }
+    if (run.is_last)  // The lines of the output are on their way while the units are added.
+        for (std::size_t row = 0; row < n_rows; ++row)
+            for (std::size_t byte = 0; byte <= panel_width<Metric> * sizeof(Out); byte += 64)
+                __builtin_prefetch(
+                    reinterpret_cast<const char*>(out + (group.first_row + row) * out_stride + first_column) + byte, 1);
+    Sums<Metric, n_rows> sums;
+    unrolled<n_rows>([&](auto row) __attribute__((always_inline)) {
+        unrolled<Metric::vectors>([&](auto v) __attribute__((always_inline)) { sums[row][v] = Vector<T>{}; });
+    });
+    add_units<Metric, skips_units, n_rows>(group, panel, begin, end, sums);
+    unrolled<n_rows>([&](auto r) __attribute__((always_inline)) {
+        const auto row = static_cast<std::size_t>(r);
+        T* of_row = totals + row * panel_width<Metric>;
+        unrolled<Metric::vectors>([&](auto v) __attribute__((always_inline)) {
+            Vector<T>& sum = sums[r][v];
+            if (Metric::is_product && run.is_first) return;
+            const Vector<T> before = run.is_first ? broadcast(static_cast<const T*>(tile.bases)[group.first_row + row])
+                                                  : load(of_row + v * lanes<T>);
+            if constexpr (Metric::takes_maximum)
+                sum = maximum(before, sum);
+            else
+                sum = before + sum;
+        });
+        if (run.is_last)
+            store_row<Metric>(tile, group.first_row + row, first_column, sums[r],
+                              out + (group.first_row + row) * out_stride + first_column);
+        else
+            unrolled<Metric::vectors>([&](auto v)
+                                          __attribute__((always_inline)) { store(sums[r][v], of_row + v * lanes<T>); });
+    });
+}
+
+template <class Metric, class Out, bool skips_units>
+void fill_rows(const Tile& tile, Out* out, std::size_t out_stride) {
+    using T = typename Metric::Unit;
+    constexpr std::size_t width = panel_width<Metric>, block = columns_per_block / width * width;
+    constexpr int per_group = Metric::rows_per_group;
+    const std::size_t n_groups = tile.n_rows / per_group, n_grouped = n_groups * per_group;
+    for (std::size_t start = 0; start < tile.n_columns; start += block) {
+        const std::size_t rest = tile.n_columns - start, stop = start + (rest < block ? rest : block);
+        for (Run run = run_of<T>(0, tile.n_units);; run = run_of<T>(run.end, tile.n_units)) {
+            for (std::size_t column = start; column < stop; column += width) {
+                const T* panel = static_cast<const T*>(tile.panels) + column * tile.n_units;
+                T* totals = static_cast<T*>(tile.totals) + (column - start) * tile.n_rows;
+                std::size_t row = 0;
+                for (std::size_t group = 0; group < n_groups; ++group, row += per_group)
+                    fill_group<Metric, Out, skips_units, per_group>(tile, run, {tile, group, row}, column, panel,
+                                                                    totals + row * width, out, out_stride);
+                for (; row < tile.n_rows; ++row)
+                    fill_group<Metric, Out, skips_units, 1>(tile, run, {tile, n_groups + row - n_grouped, row}, column,
+                                                            panel, totals + row * width, out, out_stride);
+            }
+            if (run.is_last) break;
         }
     }
-    unrolled<n_rows>([&](auto row) {
-        store_row<Metric>(tile, first_row + static_cast<std::size_t>(row), first_column, totals[row],
-                          out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column);
-    });
 }
 
 template <class Metric, class Out>
 void fill_tile(const Tile& tile, Out* out, std::size_t out_stride) {
-    using T = typename Metric::Unit;
-    constexpr std::size_t width = panel_width<T>;
-    constexpr int rows_per_group = Metric::rows_per_group;
-    const std::size_t n_groups = tile.n_rows / rows_per_group, n_grouped = n_groups * rows_per_group;
     if constexpr (Metric::is_product) {
-        for (std::size_t group = 0, row = 0; group < n_groups; ++group, row += rows_per_group)
-            gather_live<T, rows_per_group>(tile, row, live_group<T>(tile, group, row));
-        for (std::size_t row = n_grouped; row < tile.n_rows; ++row)
-            gather_live<T, 1>(tile, row, live_group<T>(tile, n_groups + row - n_grouped, row));
+        using T = typename Metric::Unit;
+        constexpr int per_group = Metric::rows_per_group;
+        const bool skips_units = tile.products.live.units != nullptr;
+        std::size_t group = 0, row = 0;
+        for (; row + per_group <= tile.n_rows; ++group, row += per_group)
+            skips_units ? interleave_live<T, per_group>(tile, group, row) : interleave<T, per_group>(tile, row);
+        for (; row < tile.n_rows; ++group, ++row)
+            skips_units ? interleave_live<T, 1>(tile, group, row) : interleave<T, 1>(tile, row);
+        if (skips_units) return fill_rows<Metric, Out, true>(tile, out, out_stride);
     }
-    const T* panel = static_cast<const T*>(tile.panels);
-    for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_units) {
-        for (std::size_t group = 0, row = 0; group < n_groups; ++group, row += rows_per_group)
-            fill_group<Metric, Out, rows_per_group>(tile, group, row, column, panel, out, out_stride);
-        for (std::size_t row = n_grouped; row < tile.n_rows; ++row)
-            fill_group<Metric, Out, 1>(tile, n_groups + row - n_grouped, row, column, panel, out, out_stride);
-    }
+    fill_rows<Metric, Out, false>(tile, out, out_stride);
 }
 
 template <class Metric>
 constexpr MetricKernels metric_kernels() {
-    return {panel_width<typename Metric::Unit>, fill_tile<Metric, float>, fill_tile<Metric, double>};
-}
-
-// Returns x in the lanes that the mask selects, and 0 in the others.
-inline Floats where(Vector<std::int32_t> mask, Floats x) { return (Floats)((Vector<std::int32_t>)x & mask); }
-
-// As fill_group, with a second sum: the weights of the features that both row and column have.
-template <int n_rows>
-inline void fill_gower_group(const GowerTile& tile, std::size_t first_row, std::size_t first_column, const float* panel,
-                             float* out, std::size_t out_stride) {
-    constexpr std::size_t width = panel_width<float>;
-    const Floats one = broadcast(1.0f);
-    const float* rows = tile.rows + first_row * tile.n_features;
-    Floats sums[n_rows][vectors_per_panel] = {}, weights[n_rows][vectors_per_panel] = {};
-    for (std::size_t start = 0, stop = 0; start < tile.n_features; start = stop) {
-        stop = end_of_sum<float>(start, tile.n_features);
-        Floats part_sums[n_rows][vectors_per_panel] = {}, part_weights[n_rows][vectors_per_panel] = {};
-        for (std::size_t feature = start; feature < stop; ++feature) {
-            const Floats weight = broadcast(tile.weights[feature]);
-            unrolled<n_rows>([&](auto row) {
-                const Floats a = broadcast(rows[row * tile.n_features + feature]);
-                for (int v = 0; v < vectors_per_panel; ++v) {
-                    const Floats b = load(panel + feature * width + v * lanes<float>), d = absolute(a - b);
-                    const auto is_known = d == d;
-                    part_sums[row][v] += where(is_known, (d < one ? d : one) * weight);
-                    part_weights[row][v] += where(is_known, weight);
-                }
-            });
-        }
-        for (int row = 0; row < n_rows; ++row)
-            for (int v = 0; v < vectors_per_panel; ++v) {
-                sums[row][v] += part_sums[row][v];
-                weights[row][v] += part_weights[row][v];
-            }
-    }
-    const std::size_t rest = tile.n_columns - first_column, n_columns = rest < width ? rest : width;
-    for (int row = 0; row < n_rows; ++row) {
-        Floats means[vectors_per_panel];
-        for (int v = 0; v < vectors_per_panel; ++v)
-            means[v] = weights[row][v] > 0.0f ? sums[row][v] / weights[row][v] : one;
-        __builtin_memcpy(out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column, means,
-                         n_columns * sizeof(float));
-    }
-}
-
-void fill_gower(const GowerTile& tile, float* out, std::size_t out_stride) {
-    constexpr std::size_t width = panel_width<float>;
-    constexpr int group = 2;
-    const float* panel = tile.panels;
-    for (std::size_t column = 0; column < tile.n_columns; column += width, panel += width * tile.n_features) {
-        std::size_t row = 0;
-        for (; row + group <= tile.n_rows; row += group)
-            fill_gower_group<group>(tile, row, column, panel, out, out_stride);
-        for (; row < tile.n_rows; ++row) fill_gower_group<1>(tile, row, column, panel, out, out_stride);
-    }
+    return {panel_width<Metric>, fill_tile<Metric, float>, fill_tile<Metric, double>};
 }
 
 }  // namespace

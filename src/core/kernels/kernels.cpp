@@ -5,6 +5,7 @@
 #include "rounding.hpp"
 
 #include "kernels/fill.hpp"
+#include "kernels/gower.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/table.hpp"
 
@@ -26,8 +27,10 @@ const Kernels table = {
     metric_kernels<Chebyshev<double>>(),
     metric_kernels<DotProduct>(),
     metric_kernels<DotProductBytes>(),
-    {panel_width<float>, fill_gower},
-    dot_product,
+    {gower_width, fill_gower},
+    centre_row,
+    sum_of_squares,
+    scale_row,
     evaluate_swap,
     build_moments,
     add_swap_moments,

@@ -1,8 +1,8 @@
 // The metrics. A metric is a step, which adds one pair of units to an accumulator; the loop over units, rows and
-// columns is written once, in fill.hpp, the only file that includes this one.
+// columns is written once, in fill.hpp.
 //
-// rows_per_group is the number of rows that are compared together: as many as have room for their accumulators in the
-// registers, next to the operands of a step.
+// rows_per_group is the number of rows that are compared together with the columns in some vectors: as many as have
+// room for their accumulators in the registers, next to the operands of a step.
 #pragma once
 
 #include "kernels/vectors.hpp"
@@ -13,7 +13,7 @@ namespace OBP_LEVEL {
 template <class T>
 struct Manhattan {
     using Unit = T;
-    static constexpr int rows_per_group = 4;
+    static constexpr int rows_per_group = 4, vectors = vectors_per_panel;
     static constexpr bool is_product = false;
     static constexpr bool takes_maximum = false;
     template <int row>
@@ -25,7 +25,7 @@ struct Manhattan {
 template <class T>
 struct SquaredEuclidean {
     using Unit = T;
-    static constexpr int rows_per_group = 4;
+    static constexpr int rows_per_group = 4, vectors = vectors_per_panel;
     static constexpr bool is_product = false;
     static constexpr bool takes_maximum = false;
     // The product is rounded before it is added, because a fused operation would give other bits than machines that
@@ -42,7 +42,7 @@ struct SquaredEuclidean {
 // fill.hpp.
 struct DotProduct {
     using Unit = float;
-    static constexpr int rows_per_group = 6;
+    static constexpr int rows_per_group = has_32_registers ? 8 : 6, vectors = has_32_registers ? 3 : 2;
     static constexpr bool is_product = true;
     static constexpr bool takes_maximum = false;
     template <int row>
@@ -54,19 +54,19 @@ struct DotProduct {
 template <class T>
 struct Chebyshev {
     using Unit = T;
-    static constexpr int rows_per_group = 4;
+    static constexpr int rows_per_group = 4, vectors = vectors_per_panel;
     static constexpr bool is_product = false;
     static constexpr bool takes_maximum = true;
     template <int row>
     static Vector<T> step(Vector<T> largest, Vector<T> a, Vector<T> b) {
-        return maximum(largest, absolute(a - b));
+        return larger_magnitude(largest, subtract_on_multiplier(a, b));
     }
 };
 
 // A unit is eight bytes of a row. One instruction sums their absolute differences, exactly.
 struct ManhattanBytes {
     using Unit = std::uint64_t;
-    static constexpr int rows_per_group = 4;
+    static constexpr int rows_per_group = 4, vectors = vectors_per_panel;
     static constexpr bool is_product = false;
     static constexpr bool takes_maximum = false;
     template <int row>
@@ -79,7 +79,7 @@ struct ManhattanBytes {
 // follow from them.
 struct DotProductBytes {
     using Unit = std::uint32_t;
-    static constexpr int rows_per_group = 4;
+    static constexpr int rows_per_group = 4, vectors = vectors_per_panel;
     static constexpr bool is_product = true;
     static constexpr bool takes_maximum = false;
     template <int row>

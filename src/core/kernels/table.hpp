@@ -6,7 +6,7 @@
 // Out:  entries of a block, or a small result: Swap, Moments, RowScan, a sum, a mask.
 //
 // dispatch.cpp chooses the table for this machine. kernels.cpp is the source that is compiled for each level; its loops
-// stand in fill.hpp and rows.hpp, the metrics in metrics.hpp, the vector types in vectors.hpp.
+// stand in prepare.hpp, fill.hpp, gower.hpp and rows.hpp, the metrics in metrics.hpp, the vector types in vectors.hpp.
 //
 // Every level computes the same bits, because each sum is taken in one fixed order: vectors only take several such sums
 // side by side.
@@ -21,21 +21,26 @@ namespace obp {
 // The function that is applied to a sum or maximum before it is scaled and stored.
 enum class Finish { none, square_root };
 
+// The number of columns whose totals are kept between two runs of units, rounded down to whole panels.
+constexpr std::size_t columns_per_block = 512;
+
 // Scratch memory of the dot product kernels. A unit is live in a group of rows if at least one of them is not zero
-// there. The kernels skip the other units, because zeros add nothing to a dot product.
+// there. The kernels skip the other units, because zeros add nothing to a dot product. Without this memory, no unit is
+// skipped.
 struct LiveUnits {
-    std::uint32_t* units;  // n_groups x n_units: positions of the live units
-    void* values;          // n_rows x n_units: values of the live units
-    std::uint32_t* ends;   // n_groups x n_units: where each run of live units that are summed together ends
+    std::uint32_t* units = nullptr;  // n_groups x n_units: positions of the live units
+    std::uint32_t* ends = nullptr;   // n_groups x n_units: where each run of live units that are summed together ends
 };
 
 // The input of the dot product kernels beyond packed rows and columns: with it they compute squared distances.
 struct Products {
-    // IN  n_rows, n_columns: squared lengths, of the type of the units; those of the rows include the bases
+    // IN  n_rows; n_columns, padded as the panels: squared lengths, of the type of the units; those of the rows include
+    //     the bases
     const void *row_squares, *column_squares;
     // IN  rows and columns before they were centred, row after row; for float units only
     const float *rows, *columns;
     const float* bases;  // IN  n_rows: added to a squared distance that is computed from differences
+    void* interleaved;   // scratch memory: n_rows x n_units
     LiveUnits live;
 };
 
@@ -44,8 +49,9 @@ struct Products {
 struct Tile {
     std::size_t n_rows, n_columns, n_units;
     const void* rows;    // IN  n_rows x n_units
-    const void* bases;   // IN  n_rows: the value at which the sum or maximum of a row starts
+    const void* bases;   // IN  n_rows: the value at which the sum or maximum of a row starts; not for dot products
     const void* panels;  // IN  panels x n_units x panel_width; the last panel is padded
+    void* totals;        // scratch memory: n_rows x columns_per_block units
     Finish finish;
     double scale;       // the factor by which the finished value is multiplied
     Products products;  // set for the dot product kernels only
@@ -116,7 +122,10 @@ struct Kernels {
     MetricKernels chebyshev_f32, chebyshev_f64;
     MetricKernels sqeuclidean_by_products_f32, sqeuclidean_by_products_u8;
     GowerKernel gower;
-    float (*dot_product)(const float* a, const float* b, std::size_t n_units);
+    // Subtracts the centre from a row, and returns the squared length of the result.
+    float (*centre_row)(const float* row, const float* centre, std::size_t n, float* centred);
+    double (*sum_of_squares)(const float* row, std::size_t n);
+    void (*scale_row)(const float* row, std::size_t n, double factor, float* scaled);
     // Finds the best swap of the candidate whose row of the block is given; `gains` is scratch memory for k numbers.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);
     // Sums up the gains of adding the candidate whose row of the block is given.

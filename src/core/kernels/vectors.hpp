@@ -28,6 +28,8 @@ constexpr std::size_t vector_bytes = 16;
 constexpr int vectors_per_panel = 2;
 #endif
 
+constexpr bool has_32_registers = vectors_per_panel == 4;
+
 template <class T, std::size_t n>
 struct ArrayType {
     typedef T type __attribute__((vector_size(n * sizeof(T))));
@@ -52,15 +54,36 @@ inline Vector<T> load(const T* from) {
     return vector;
 }
 
+template <class V, class T>
+inline void store(V vector, T* to) {
+    std::memcpy(to, &vector, sizeof vector);
+}
+
 template <class T>
 inline Vector<T> broadcast(T value) {
     return value - Vector<T>{};  // Subtracting zero keeps every value; adding zero would change -0.
 }
 
+// Returns a > b ? a : b, or a < b ? a : b, for each lane. Not every compiler finds the instruction for it.
+#if defined(__AVX512BW__)
+inline Floats maximum(Floats a, Floats b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+inline Doubles maximum(Doubles a, Doubles b) { return _mm512_maskz_max_pd(0xff, a, b); }
+inline Floats minimum(Floats a, Floats b) { return _mm512_maskz_min_ps(0xffff, a, b); }
+#elif defined(__AVX2__)
+inline Floats maximum(Floats a, Floats b) { return _mm256_max_ps(a, b); }
+inline Doubles maximum(Doubles a, Doubles b) { return _mm256_max_pd(a, b); }
+inline Floats minimum(Floats a, Floats b) { return _mm256_min_ps(a, b); }
+#elif defined(__SSE2__)
+inline Floats maximum(Floats a, Floats b) { return _mm_max_ps(a, b); }
+inline Doubles maximum(Doubles a, Doubles b) { return _mm_max_pd(a, b); }
+inline Floats minimum(Floats a, Floats b) { return _mm_min_ps(a, b); }
+#else
 template <class V>
 inline V maximum(V a, V b) {
     return a > b ? a : b;
 }
+inline Floats minimum(Floats a, Floats b) { return a < b ? a : b; }
+#endif
 
 inline float square_root(float x) { return __builtin_sqrtf(x); }
 inline double square_root(double x) { return __builtin_sqrt(x); }
@@ -79,6 +102,30 @@ inline Doubles add_on_multiplier(Doubles sum, Doubles x) { return _mm256_fmadd_p
 #else
 inline Floats add_on_multiplier(Floats sum, Floats x) { return sum + x; }
 inline Doubles add_on_multiplier(Doubles sum, Doubles x) { return sum + x; }
+#endif
+
+// Returns a - b. Where fused multiplications run on other ports than additions, it is computed as a * 1 - b, which
+// rounds in the same way.
+#if defined(__AVX512BW__)
+inline Floats subtract_on_multiplier(Floats a, Floats b) { return _mm512_fmsub_ps(a, broadcast(1.0f), b); }
+inline Doubles subtract_on_multiplier(Doubles a, Doubles b) { return _mm512_fmsub_pd(a, broadcast(1.0), b); }
+#elif defined(__FMA__)
+inline Floats subtract_on_multiplier(Floats a, Floats b) { return _mm256_fmsub_ps(a, broadcast(1.0f), b); }
+inline Doubles subtract_on_multiplier(Doubles a, Doubles b) { return _mm256_fmsub_pd(a, broadcast(1.0), b); }
+#else
+inline Floats subtract_on_multiplier(Floats a, Floats b) { return a - b; }
+inline Doubles subtract_on_multiplier(Doubles a, Doubles b) { return a - b; }
+#endif
+
+// Returns the larger of `largest`, which is not negative, and |x|.
+#if defined(__AVX512BW__)
+inline Floats larger_magnitude(Floats largest, Floats x) { return _mm512_range_ps(largest, x, 0b1011); }
+inline Doubles larger_magnitude(Doubles largest, Doubles x) { return _mm512_range_pd(largest, x, 0b1011); }
+#else
+template <class V>
+inline V larger_magnitude(V largest, V x) {
+    return maximum(largest, absolute(x));
+}
 #endif
 
 // Returns a * b + sum with a single rounding.
@@ -158,6 +205,24 @@ __attribute__((always_inline)) inline void unrolled(const Body& body) {
         body(Constant<first>{});
         unrolled<n, first + 1>(body);
     }
+}
+
+// Returns one bit for each lane: 1 if a >= b does not hold, which is so for NaN.
+inline std::uint64_t not_at_least(Floats a, Floats b) {
+#if defined(__AVX512BW__)
+    return _mm512_cmp_ps_mask(a, b, _CMP_NGE_UQ);
+#elif defined(__AVX2__)
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NGE_UQ)));
+#elif defined(__SSE2__)
+    return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_cmpnge_ps(a, b)));
+#elif defined(__aarch64__)
+    constexpr Vector<std::uint32_t> bit_of_lane = {1, 2, 4, 8};
+    return vaddvq_u32((uint32x4_t)(~(Vector<std::uint32_t>)(a >= b) & bit_of_lane));
+#else
+    std::uint64_t bits = 0;
+    for (std::size_t lane = 0; lane < lanes<float>; ++lane) bits |= std::uint64_t(!(a[lane] >= b[lane])) << lane;
+    return bits;
+#endif
 }
 
 // Returns one bit for each lane: 1 if a < b.

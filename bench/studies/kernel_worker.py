@@ -1,0 +1,71 @@
+"""Times the kernels of one build, or the matrix product of NumPy: the other side of `kernels.py`.
+
+`python kernel_worker.py PATH` loads the native module at PATH. It imports nothing of this repository, because a process
+cannot hold two builds of the module. Each line of the input is a case in JSON, each line of the output its seconds.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+PRODUCT = "sgemm"  # stands for the matrix product, in place of a path
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+def load_core(path: str) -> Any:
+    """Return the native module in a file."""
+    spec = importlib.util.spec_from_file_location("_core", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no native module: expected a file such as _core.abi3.so")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def make_call(core: Any, case: dict[str, Any]) -> Callable[[], Any]:
+    """Return a function that compares all rows with all columns of a case, on memory that exists."""
+    generator = np.random.default_rng(0)
+    rows = generator.standard_normal((case["n"], case["p"])).astype(case["dtype"])
+    columns = generator.standard_normal((case["m"], case["p"])).astype(case["dtype"])
+    if core is None:
+        product = np.empty((case["n"], case["m"]), case["dtype"])
+        return lambda: np.matmul(rows, columns.T, out=product)
+    out = np.empty((case["n"], case["m"]), np.float32)
+    packed = core.PackedColumns(columns, case["metric"], 0.0)
+    if case["pass"] == "fill":
+        return lambda: packed.fill(rows, out, case["threads"])
+    if case["pass"] == "scan":
+        viewer = core.RowScanner(np.empty(len(rows), np.int32), np.empty(len(rows), np.float32), case["threads"])
+    else:
+        viewer = core.RowSummer(np.ones(len(columns)), np.empty(len(rows)), case["threads"])
+    return lambda: packed.fill(rows, out, viewer)
+
+
+def measure(core: Any, case: dict[str, Any]) -> float:
+    """Return the seconds of the quickest of several calls; the clock of the processor counts all threads."""
+    read_clock, call, best = CLOCKS[case["clock"]], make_call(core, case), float("inf")
+    with threadpool_limits(case["threads"]):
+        call()
+        for _ in range(case["repeats"]):
+            start = read_clock()
+            call()
+            best = min(best, read_clock() - start)
+    return best / (case["threads"] if case["clock"] == "cpu" else 1)
+
+
+def main(path: str) -> None:
+    core = None if path == PRODUCT else load_core(path)
+    for line in sys.stdin:
+        print(measure(core, json.loads(line)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
