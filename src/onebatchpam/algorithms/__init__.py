@@ -15,13 +15,16 @@ from onebatchpam.algorithms.alternate import Alternate
 from onebatchpam.algorithms.banditpam import BanditPAM
 from onebatchpam.algorithms.base import MedoidEstimator, read_features
 from onebatchpam.algorithms.clara import FasterCLARA
+from onebatchpam.algorithms.clarans import CLARANS
 from onebatchpam.algorithms.cluster_medoids import ClusterMedoids, medoids_of
 from onebatchpam.algorithms.cluster_table import ClusterTable
 from onebatchpam.algorithms.cost import CostEstimate
+from onebatchpam.algorithms.fastermsc import DynMSC, FasterMSC
 from onebatchpam.algorithms.fasterpam import FasterPAM
 from onebatchpam.algorithms.fit_summary import FitSummary
 from onebatchpam.algorithms.labels_out import LabelArray, LabelsOut
 from onebatchpam.algorithms.onebatchpam import BatchSearch, OneBatchPAM
+from onebatchpam.algorithms.pam import PAM
 from onebatchpam.algorithms.population import InMemory
 from onebatchpam.algorithms.representative_selector import RepresentativeSelector
 from onebatchpam.algorithms.representatives import Representatives, select_representatives
@@ -32,5 +35,5 @@ from onebatchpam.algorithms.result import (
     warn_if_imperfect,
     warn_if_small,
 )
-from onebatchpam.algorithms.row_assessment import RowAssessment, assess
+from onebatchpam.algorithms.row_assessment import RowAssessment, assess, mean_silhouette, settle
 from onebatchpam.algorithms.seeding import KMC2, KMeansPlusPlus, LSKMeansPlusPlus, RandomMedoids

@@ -49,7 +49,7 @@ from onebatchpam.metrics import (
     store_metric,
     tags_of,
 )
-from onebatchpam.search import assign, check_init, find_nearest, nearest_tiles
+from onebatchpam.search import assign, call_init, check_init, check_n_init, find_nearest, nearest_tiles
 from onebatchpam.space import Distances, Space, choose_candidates, open_space
 
 if TYPE_CHECKING:
@@ -174,6 +174,8 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         space.candidates = choose_candidates(candidates, space, k)
         check_labels_out(labels_out, "labels_out", space.n, k)
         present = space.present()
+        if "init" in self._rules:
+            settings.init = call_init(settings.init, X, k, run.rng)
 
         with open_labels(labels_out, space.n) as labels:
             selection = self._select(present, k, settings, run)
@@ -221,6 +223,8 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         settings = check_parameters(self, self._rules)
         if "init" in self._rules:
             settings.init = check_init(settings.init, settings.n_clusters)
+        if "n_init" in self._rules:
+            settings.n_init = check_n_init(settings.n_init, settings.init)
         resolve_metric(self.metric, self.metric_params)
         settings.n_jobs = resolve_threads(self.n_jobs, self.metric)
         return settings
