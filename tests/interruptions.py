@@ -20,10 +20,13 @@ from sklearn.base import BaseEstimator, clone
 
 from faults import call_at_stages, list_fitted, make_rows
 from onebatchpam import (
+    CLARANS,
     KMC2,
+    PAM,
     Alternate,
     BanditPAM,
     FasterCLARA,
+    FasterMSC,
     FasterPAM,
     LSKMeansPlusPlus,
     OneBatchPAM,
@@ -168,6 +171,12 @@ ALGORITHMS = {
     "OneBatchPAM, from a file": Case(batch(batch_size=10_000, memory_limit=0), make_file, 200_000),
     "OneBatchPAM, on Dask": Case(fit_on_dask, dense(100), 300_000, needs="dask"),
     "FasterPAM, search": Case(FasterPAM(200, metric="precomputed", random_state=0), make_matrix, 8_000, "swap search"),
+    "BUILD": Case(PAM(200, metric="precomputed"), make_matrix, 8_000, "initial medoids"),
+    "PAM, search": Case(
+        PAM(200, metric="precomputed", init="random", random_state=0), make_matrix, 8_000, "swap search"
+    ),
+    "FasterMSC, search": Case(FasterMSC(3, batch_size=1000, random_state=0), dense(2), 60_000, "swap search"),
+    "CLARANS": Case(CLARANS(20, random_state=0), dense(50), 20_000, "swap search"),
     "FasterCLARA": Case(FasterCLARA(100, random_state=0), dense(500), 100_000, "assignment"),
     "Alternate": Case(Alternate(2, metric="manhattan", random_state=0), dense(100), 80_000, "middles of clusters"),
     "LSKMeansPlusPlus": Case(LSKMeansPlusPlus(50, n_swaps=500, random_state=0), dense(20), 100_000, "local search"),

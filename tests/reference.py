@@ -134,6 +134,65 @@ def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1,
     return SwapResult(medoids, loss(block, medoids, weights), n_iter, n_swaps, done)
 
 
+def pam(block, medoids, weights=None, *, n_fixed=0, order=None):
+    """Make the best of all swaps, the first candidate in `order` of equally good ones, until none lowers the loss."""
+    weights = np.ones(block.shape[1]) if weights is None else np.asarray(weights, np.float64)
+    order = np.arange(len(block)) if order is None else np.asarray(order)
+    medoids, n_swaps = np.array(medoids), 0
+    while n_fixed < len(medoids):
+        gains = np.array(swap_gains(block, medoids, weights), np.float64)
+        gains[medoids], gains[:, :n_fixed] = -np.inf, -np.inf
+        best = order[np.argmax(gains.max(axis=1)[order])]
+        if gains[best].max() <= 0:
+            break
+        medoids[np.argmax(gains[best])] = best
+        n_swaps += 1
+    return medoids, n_swaps
+
+
+def build(block, k, weights=None):
+    """Add the candidate that lowers the loss most, k times; of equally good ones, the one with the smallest sum."""
+    weights = np.ones(block.shape[1]) if weights is None else np.asarray(weights, np.float64)
+    medoids, order = [], np.argsort(np.asarray(block, np.float64) @ weights, kind="stable")
+    for _ in range(k):
+        others = [i for i in order if i not in medoids]
+        medoids.append(min(others, key=lambda i: loss(block, [*medoids, i], weights)))
+    return np.array(medoids)
+
+
+def silhouette_loss(block, medoids, weights=None):
+    """Return the weighted sum over the columns of d1 / d2, the distances to the two nearest medoids; 0 / 0 is 0."""
+    nearest, second = np.sort(np.asarray(block, np.float64)[np.asarray(medoids)], axis=0)[:2]
+    ratios = np.divide(nearest, second, out=np.zeros(len(nearest)), where=nearest > 0)
+    return float(np.sum(ratios if weights is None else ratios * weights))
+
+
+def silhouette_gains(block, medoids, weights=None):
+    """Return by how much each swap lowers the silhouette loss: an array of candidates x slots."""
+    before = silhouette_loss(block, medoids, weights)
+    gains = np.empty((len(block), len(medoids)))
+    for i, slot in np.ndindex(gains.shape):
+        gains[i, slot] = before - silhouette_loss(block, [*medoids[:slot], i, *medoids[slot + 1 :]], weights)
+    return gains
+
+
+def silhouette_search(block, medoids, weights=None, *, chunk=1, n_fixed=0, least_gain=1e-9):
+    """Swap eagerly for the silhouette, as `swap_search` does for the sum of distances."""
+    n, medoids, i = len(block), list(medoids), 0
+    n_idle = n if n_fixed == len(medoids) else 0
+    while n_idle < n:
+        chunked = range(i, min(i + chunk, n))
+        gains = silhouette_gains(block, medoids, weights)[:, n_fixed:].max(axis=1)
+        n_idle += len(chunked)
+        for candidate in [c for c in chunked if gains[c] > least_gain and c not in medoids]:
+            swaps = silhouette_gains(block, medoids, weights)[candidate, n_fixed:]
+            if swaps.max() > least_gain:
+                medoids[n_fixed + int(np.argmax(swaps))] = candidate
+                n_idle = 0
+        i = chunked.stop % n
+    return np.array(medoids)
+
+
 def search_in_levels(block, medoids, weights=None, *, many, least_progress=0.0, **options):
     """Swap as `swap_search` does, but if there are more than `many` candidates, first among some of them.
 

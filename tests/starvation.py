@@ -10,8 +10,11 @@ import scipy.sparse
 
 from faults import make_rows
 from onebatchpam import (
+    CLARANS,
+    PAM,
     Alternate,
     FasterCLARA,
+    FasterMSC,
     FasterPAM,
     LSKMeansPlusPlus,
     OneBatchPAM,
@@ -43,6 +46,9 @@ CALLS = {
     "gower": fit_by(batch(metric="gower")),
     "sparse": lambda X: batch().fit(scipy.sparse.csr_matrix(X[:1000])).labels_,
     "FasterPAM": fit_by(FasterPAM(5, n_jobs=2, random_state=0)),
+    "PAM": fit_by(PAM(5, n_jobs=2)),
+    "FasterMSC": fit_by(FasterMSC(5, n_jobs=2, random_state=0)),
+    "CLARANS": fit_by(CLARANS(5, max_neighbors=9, n_jobs=2, random_state=0)),
     "FasterCLARA": fit_by(FasterCLARA(5, n_jobs=2, random_state=0)),
     "Alternate": fit_by(Alternate(5, n_jobs=2, random_state=0)),
     "LSKMeansPlusPlus": fit_by(LSKMeansPlusPlus(200, n_jobs=2, random_state=0)),

@@ -74,6 +74,7 @@ class Sound:
         self.n, self.m, self.p, self.jobs = (
             int(rng.integers(1, stop)) for stop in (choose(rng, 5, 40, 700), choose(rng, 6, 90), 40, 4)
         )
+        self.n += 1  # a search for silhouettes needs two medoids
         self.first = int(rng.integers(self.n))
         self.dtype = choose(rng, np.float32, np.float64, np.uint8)
         # Rows in float32 are compared in float32.
@@ -96,13 +97,13 @@ class Sound:
         starts = np.concatenate([[0], np.cumsum(sizes)])
         return starts, np.concatenate([[], *features]).astype(np.int32), self.rng.random(int(sizes.sum())) + 1
 
-    def medoids(self) -> NDArray[np.int64]:
-        """Draw some of the n rows, at least one."""
-        return self.rng.permutation(self.n)[: int(self.rng.integers(1, self.n + 1))].astype(np.int64)
+    def medoids(self, least_k: int = 1) -> NDArray[np.int64]:
+        """Draw some of the n rows, at least `least_k`."""
+        return self.rng.permutation(self.n)[: int(self.rng.integers(least_k, self.n + 1))].astype(np.int64)
 
-    def search_arguments(self) -> tuple[Any, ...]:
-        """Draw the arguments of a swap search."""
-        medoids = self.medoids()
+    def search_arguments(self, least_k: int = 1) -> tuple[Any, ...]:
+        """Draw the arguments of a search."""
+        medoids = self.medoids(least_k)
         n_fixed = int(self.rng.integers(0, len(medoids) + 1))
         return self.n, medoids, self.floats(len(medoids), self.m), self.rng.random(self.m), 0.0, n_fixed
 
@@ -161,6 +162,11 @@ def _fill_sparse(sound: Sound) -> Prepared:
 def _sweep(sound: Sound) -> Prepared:
     gains = choose(sound.rng, None, sound.rng.standard_normal(sound.n - sound.first))
     return sound.search().sweep, (sound.block[sound.first :], sound.first, sound.jobs, gains)
+
+
+def _sweep_silhouettes(sound: Sound) -> Prepared:
+    search = _core.SilhouetteSearch(*sound.search_arguments(least_k=2))
+    return search.sweep, (sound.block[sound.first :], sound.first, sound.jobs)
 
 
 def _find_improving(sound: Sound) -> Prepared:
@@ -222,6 +228,8 @@ CALLS: dict[str, Callable[[Sound], Prepared]] = {
     "SwapSearch.sweep": _sweep,
     "SwapSearch.find_improving": _find_improving,
     "SwapSearch.try_candidates": _try_candidates,
+    "SilhouetteSearch": lambda sound: (_core.SilhouetteSearch, sound.search_arguments(least_k=2)),
+    "SilhouetteSearch.sweep": _sweep_silhouettes,
     "are_bytes": lambda sound: (_core.are_bytes, (sound.rows(sound.n, sound.out_type), 255.0)),
     "count_below": _count_below,
     "reduce_rows": lambda sound: (_core.reduce_rows, sound.reduce_arguments()),

@@ -32,7 +32,7 @@ from onebatchpam.search.start import INITS
 ESTIMATORS = {
     name: value
     for name, value in ((name, getattr(onebatchpam, name)) for name in onebatchpam.__all__)
-    if inspect.isclass(value) and issubclass(value, MedoidEstimator)
+    if inspect.isclass(value) and issubclass(value, MedoidEstimator) and name != "DynMSC"  # which chooses k itself
 }
 
 
@@ -205,7 +205,7 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
         "batch_size": lambda: choose(rng, "auto", int(rng.integers(k, n + 3)), int(rng.integers(k, n + 3))),
         "variant": lambda: choose(rng, *VARIANTS),
         "refine": lambda: choose(rng, "auto", 0, 1, 3),
-        "init": lambda: choose(rng, "auto", *INITS, medoids, medoids, medoids),
+        "init": lambda: choose(rng, "auto", "build", *INITS, medoids, medoids, medoids),
         "n_init": lambda: choose(rng, 1, 1, 2, 3),
         "max_iter": lambda: choose(rng, 100, 100, 100, 1, 2),
         "tol": lambda: choose(rng, 1e-6, 0, 0.01),
@@ -219,11 +219,13 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
         "power": lambda: choose(rng, 1.0, 2, 0.5),
         "n_swaps": lambda: choose(rng, 0, 1, 5),
         "chain_length": lambda: choose(rng, 1, 5, 20),
+        "max_neighbors": lambda: choose(rng, 1, 5, 20),
     }
     names = inspect.signature(ESTIMATORS[case.target]).parameters
     drawn = {name: draw() for name, draw in draws.items() if name in names}
-    if not isinstance(drawn.get("init", ""), str):
+    if drawn.get("init", "") == "build" or not isinstance(drawn.get("init", ""), str):
         drawn.pop("n_init", None)
+        drawn |= {"n_init": 1} if case.target == "CLARANS" else {}  # whose default is 2
     return {**drawn, "random_state": int(rng.integers(1000))}
 
 

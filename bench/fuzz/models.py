@@ -154,7 +154,7 @@ def uses_all_rows(case: Case) -> bool:
     if case.target == "OneBatchPAM":
         size = case.parameters["batch_size"]
         return bool(size == "auto" or size >= n)  # the data are so small that "auto" takes all rows
-    return case.target in ("FasterPAM", "Alternate")
+    return case.target in ("FasterPAM", "PAM", "Alternate")
 
 
 def has_ordinary_scale(case: Case) -> bool:

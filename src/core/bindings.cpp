@@ -26,6 +26,7 @@
 #include "search/arms.hpp"
 #include "search/dual.hpp"
 #include "search/reduce.hpp"
+#include "search/silhouette.hpp"
 #include "search/swap.hpp"
 
 namespace nb = nanobind;
@@ -175,19 +176,23 @@ void fill_sparse(const SparseColumns& self, Array<std::int64_t> starts, Array<st
     self.fill(rows, out.data(), row_stride(out), threads(n_threads));
 }
 
-void init_search(SwapSearch* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,
+// Search   SwapSearch or SilhouetteSearch
+// least_k  the least number of medoids that it takes
+template <class Search, std::size_t least_k>
+void init_search(Search* self, std::size_t n_candidates, Array<std::int64_t> medoids, Matrix<float> medoid_rows,
                  Array<double> weights, double tol, std::size_t n_fixed) {
     const std::size_t k = medoids.shape(0), m = weights.shape(0);
     require(n_candidates <= static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()),
             "n_candidates=", n_candidates, ": expected a number of rows that int64 can count");
-    require(k >= 1, "medoids is empty: a swap search needs a medoid");
+    require(k >= least_k, "medoids has length ", k, ": expected at least ", least_k);
     check_shape("medoid_rows", medoid_rows, {k, m}, "medoids x batch points");
     check_indices("medoids", medoids.data(), k, n_candidates);
     require(n_fixed <= k, "n_fixed=", n_fixed, ": more medoids are fixed than there are: expected at most ", k);
-    new (self) SwapSearch(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol, n_fixed);
+    new (self) Search(n_candidates, medoids.data(), k, medoid_rows.data(), m, weights.data(), tol, n_fixed);
 }
 
-void check_candidates(const SwapSearch& self, const Block<const float>& rows, std::size_t first) {
+template <class Search>
+void check_candidates(const Search& self, const Block<const float>& rows, std::size_t first) {
     check_row_length("rows", rows, self.m(), "columns");
     require(rows.shape(0) <= self.n_candidates() && first <= self.n_candidates() - rows.shape(0), "first=", first,
             " with ", rows.shape(0),
@@ -199,6 +204,11 @@ void sweep(SwapSearch& self, Block<const float> rows, std::size_t first, int n_t
     check_candidates(self, rows, first);
     if (gains) check_length("gains", *gains, rows.shape(0), "an entry for each row");
     self.sweep(view_of(rows), first, threads(n_threads), gains ? gains->data() : nullptr);
+}
+
+void sweep_silhouettes(SilhouetteSearch& self, Block<const float> rows, std::size_t first, int n_threads) {
+    check_candidates(self, rows, first);
+    self.sweep(view_of(rows), first, threads(n_threads));
 }
 
 std::pair<std::size_t, std::vector<std::int64_t>> find_improving(SwapSearch& self, Block<const float> rows,
@@ -429,8 +439,8 @@ NB_MODULE(_core, module) {
              "n_threads"_a, release());
 
     search
-        .def("__init__", init_search, "n_candidates"_a, "medoids"_a.noconvert(), "medoid_rows"_a.noconvert(),
-             "weights"_a.noconvert(), "tol"_a, "n_fixed"_a = 0)
+        .def("__init__", init_search<SwapSearch, 1>, "n_candidates"_a, "medoids"_a.noconvert(),
+             "medoid_rows"_a.noconvert(), "weights"_a.noconvert(), "tol"_a, "n_fixed"_a = 0)
         .def("sweep", sweep, "rows"_a.noconvert(), "first"_a, "n_threads"_a, "gains"_a.noconvert() = nb::none(),
              release(), "Try the candidates first, first + 1, ..., with these rows, and make every improving swap.")
         .def("find_improving", find_improving, "rows"_a.noconvert(), "first"_a, "begin"_a, "n_threads"_a, release(),
@@ -449,6 +459,23 @@ NB_MODULE(_core, module) {
                      "The distance of each batch point to its nearest medoid.")
         .def_prop_ro("second_distances", view_of_state<float, &SwapSearch::second_distances>,
                      "The distance of each batch point to its second nearest medoid; infinite if k is 1.");
+
+    nb::class_<SilhouetteSearch>(module, "SilhouetteSearch",
+                                 "Eager swap search for the average medoid silhouette, 1 - d1 / d2 of each point.")
+        .def("__init__", init_search<SilhouetteSearch, 2>, "n_candidates"_a, "medoids"_a.noconvert(),
+             "medoid_rows"_a.noconvert(), "weights"_a.noconvert(), "tol"_a, "n_fixed"_a = 0)
+        .def("sweep", sweep_silhouettes, "rows"_a.noconvert(), "first"_a, "n_threads"_a, release(),
+             "Try the candidates first, first + 1, ..., with these rows, and make every improving swap.")
+        .def_prop_ro("converged", &SilhouetteSearch::converged,
+                     "Whether all candidates have been tried since the last swap.")
+        .def_prop_ro("loss", &SilhouetteSearch::loss, "The weighted sum of d1 / d2.")
+        .def_prop_ro(
+            "medoids", [](const SilhouetteSearch& self) { return self.medoids(); },
+            "The candidate in each of the k slots.")
+        .def_prop_ro("n_swaps", &SilhouetteSearch::n_swaps, "The number of swaps so far.")
+        .def_prop_ro(
+            "removal_changes", [](const SilhouetteSearch& self) { return self.removal_changes(); },
+            "The change of the loss if each of the k medoids is removed and nothing takes its place.");
 
     module.def("add_build_moments", add_build, "block"_a.noconvert(), "rows"_a.noconvert(),
                "nearest_distances"_a.noconvert(), "weights"_a.noconvert(), "least_gain"_a, "moments"_a.noconvert(),

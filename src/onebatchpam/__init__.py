@@ -21,12 +21,16 @@ from onebatchpam._core import __version__
 
 if TYPE_CHECKING:
     from onebatchpam.algorithms import (
+        CLARANS,
         KMC2,
+        PAM,
         Alternate,
         BanditPAM,
         ClusterMedoids,
         CostEstimate,
+        DynMSC,
         FasterCLARA,
+        FasterMSC,
         FasterPAM,
         KMeansPlusPlus,
         LSKMeansPlusPlus,
@@ -47,14 +51,18 @@ if TYPE_CHECKING:
     from onebatchpam.space import distance_block
 
 __all__ = [
+    "CLARANS",
     "KMC2",
+    "PAM",
     "Alternate",
     "BanditPAM",
     "ClusterMedoids",
     "ClusterTable",
     "CostEstimate",
     "DistinctRows",
+    "DynMSC",
     "FasterCLARA",
+    "FasterMSC",
     "FasterPAM",
     "FitSummary",
     "KMeansPlusPlus",

@@ -299,6 +299,54 @@ class CustomMetric:
         n_threads: int,
     ) -> None: ...
 
+class SilhouetteSearch:
+    """
+    Eager swap search for the average medoid silhouette, 1 - d1 / d2 of each point.
+    """
+
+    def __init__(
+        self,
+        n_candidates: int,
+        medoids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        medoid_rows: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        tol: float,
+        n_fixed: int = 0,
+    ) -> None: ...
+    def sweep(
+        self,
+        rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+        first: int,
+        n_threads: int,
+    ) -> None:
+        """
+        Try the candidates first, first + 1, ..., with these rows, and make every improving swap.
+        """
+
+    @property
+    def converged(self) -> bool:
+        """Whether all candidates have been tried since the last swap."""
+
+    @property
+    def loss(self) -> float:
+        """The weighted sum of d1 / d2."""
+
+    @property
+    def medoids(self) -> list[int]:
+        """The candidate in each of the k slots."""
+
+    @property
+    def n_swaps(self) -> int:
+        """The number of swaps so far."""
+
+    @property
+    def removal_changes(self) -> list[float]:
+        """
+        The change of the loss if each of the k medoids is removed and nothing takes its place.
+        """
+
 def add_build_moments(
     block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],

@@ -43,7 +43,9 @@ NAMES = Names()  # those of most estimators
 class Settings(SimpleNamespace):
     """The parameters of an estimator, checked and in the form in which the algorithm uses them."""
 
-    min_cluster_size: float | None = None  # of estimators that have no such parameter
+    # of estimators that have no such parameter
+    min_cluster_size: float | None = None
+    min_clusters: int | None = None
 
 
 def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> Settings:

@@ -15,10 +15,14 @@ import onebatchpam
 import reference
 from contract import assert_contract, every_check, every_check_but_equivalence
 from onebatchpam import (
+    CLARANS,
     KMC2,
+    PAM,
     Alternate,
     BanditPAM,
+    DynMSC,
     FasterCLARA,
+    FasterMSC,
     FasterPAM,
     KMeansPlusPlus,
     LSKMeansPlusPlus,
@@ -31,7 +35,10 @@ from onebatchpam.search.start import INITS
 ALGORITHMS = [
     OneBatchPAM,
     FasterPAM,
+    PAM,
+    FasterMSC,
     FasterCLARA,
+    CLARANS,
     Alternate,
     KMeansPlusPlus,
     LSKMeansPlusPlus,
@@ -39,16 +46,16 @@ ALGORITHMS = [
     RandomMedoids,
     BanditPAM,
 ]
-SEARCHES = [OneBatchPAM, FasterPAM, Alternate]
+SEARCHES = [OneBatchPAM, FasterPAM, PAM, Alternate]
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def test_none_is_missing_here():
     public = {value for value in (getattr(onebatchpam, name) for name in onebatchpam.__all__) if inspect.isclass(value)}
-    assert {value for value in public if issubclass(value, MedoidEstimator)} == {*ALGORITHMS}
+    assert {value for value in public if issubclass(value, MedoidEstimator)} == {*ALGORITHMS, DynMSC}
 
 
-DRAWN = (KMeansPlusPlus, LSKMeansPlusPlus, KMC2, RandomMedoids)  # estimators that draw their medoids
+DRAWN = (KMeansPlusPlus, LSKMeansPlusPlus, KMC2, RandomMedoids, CLARANS)  # estimators that draw their medoids
 
 
 def expected_failures(estimator):
@@ -67,6 +74,8 @@ def expected_failures(estimator):
         *(algorithm() for algorithm in ALGORITHMS if algorithm is not OneBatchPAM),
         FasterPAM(metric="manhattan", n_jobs=2),
         FasterCLARA(n_samplings=1),
+        FasterMSC(batch_size=None, metric="manhattan"),
+        DynMSC(),  # which has no place among those that find as many clusters as they are asked for
         KMeansPlusPlus(power=2),
         LSKMeansPlusPlus(n_swaps=50),
         KMC2(chain_length=1),
@@ -78,7 +87,13 @@ def test_estimator_checks(estimator, check):
 
 
 @every_check_but_equivalence(
-    [*(FasterPAM(init=init) for init in INITS), OneBatchPAM(init="ls-k-means++"), Alternate(init="kmc2")]
+    [
+        *(FasterPAM(init=init) for init in INITS),
+        OneBatchPAM(init="ls-k-means++"),
+        Alternate(init="kmc2"),
+        PAM(init="random"),
+        FasterPAM(n_init=3),
+    ]
 )
 def test_estimator_checks_of_random_starts(estimator, check):
     check(estimator)
@@ -244,7 +259,7 @@ def test_searches_find_clear_groups(algorithm):
     assert adjusted_rand_score(best.labels_, group) == 1
 
 
-@pytest.mark.parametrize("init", [init for init in INITS if init != "random"])
+@pytest.mark.parametrize("init", ["k-means++", "ls-k-means++", "kmc2"])
 @pytest.mark.parametrize("algorithm", SEARCHES)
 def test_names_of_starts(algorithm, init, blobs):
     drawn = {"k-means++": KMeansPlusPlus, "ls-k-means++": LSKMeansPlusPlus, "kmc2": KMC2}
@@ -263,18 +278,19 @@ def test_names_of_starts(algorithm, init, blobs):
     [
         (
             FasterPAM(init="none"),
-            "init='none': expected one of 'auto', 'random', 'k-means\\+\\+', 'ls",
+            "init='none': expected one of 'auto', 'build', 'random', 'k-means\\+\\+', 'ls",
         ),
         (FasterPAM(init=[0, 1]), "init has shape"),
-        (FasterPAM(max_iter=0), "max_iter=0"),
+        (FasterPAM(max_iter=-1), "max_iter=-1"),
         (FasterPAM(tol=-1), "tol=-1"),
         (FasterCLARA(n_samplings=0), "n_samplings=0"),
         (FasterCLARA(sample_size=7), "sample_size=7 is smaller than n_clusters=8"),
         (FasterCLARA(sample_size="all"), "sample_size='all': expected 'auto' or an integer"),
         (FasterCLARA(max_iter=0), "max_iter=0"),
         (FasterCLARA(tol=np.nan), "tol=nan"),
-        (Alternate(max_iter=0), "max_iter=0"),
+        (Alternate(max_iter=-1), "max_iter=-1"),
         (KMeansPlusPlus(power=-1), "power=-1"),
+        (CLARANS(max_neighbors=0), "max_neighbors=0: expected 'auto' or an integer"),
         (LSKMeansPlusPlus(n_swaps=-1), "n_swaps=-1"),
         (LSKMeansPlusPlus(power="1"), "power='1'"),
         (KMC2(chain_length=0), "chain_length=0"),
@@ -287,7 +303,10 @@ def test_errors_of_parameters(model, message, rng):
         model.fit(rng.rand(50, 2))
 
 
-@pytest.mark.parametrize("model", [FasterPAM(9, max_iter=1), FasterCLARA(9, max_iter=1), Alternate(9, max_iter=1)])
+@pytest.mark.parametrize(
+    "model",
+    [FasterPAM(9, max_iter=1), PAM(9, max_iter=1, init="random"), FasterCLARA(9, max_iter=1), Alternate(9, max_iter=1)],
+)
 def test_a_search_that_was_stopped_says_so(model, rng):
     with pytest.warns(ConvergenceWarning, match="max_iter=1 passes.*increase max_iter"):
         model.set_params(random_state=0).fit(rng.rand(600, 4))

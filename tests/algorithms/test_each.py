@@ -9,7 +9,9 @@ from sklearn.datasets import load_digits
 
 import reference
 from onebatchpam import (
+    CLARANS,
     KMC2,
+    PAM,
     Alternate,
     FasterCLARA,
     FasterPAM,
@@ -21,11 +23,11 @@ from onebatchpam import (
 )
 from onebatchpam._draws import rows_of_ranks
 from onebatchpam._progress import Stages
-from onebatchpam.algorithms import alternate, clara
+from onebatchpam.algorithms import alternate, clara, clarans
 from onebatchpam.blocks import scan
-from onebatchpam.search import first_medoids
+from onebatchpam.search import first_medoids, wander
 from onebatchpam.search.first_medoids import kmc2, kmeans_plus_plus, random_medoids
-from spaces import make_matrix_space, make_run
+from spaces import make_matrix_space, make_run, make_space
 
 
 def whole_numbers(n, n_features=3, seed=0, largest=50):
@@ -114,6 +116,92 @@ class TestFasterPAM:
     def test_a_matrix_that_is_searched_in_place_needs_no_memory(self, monkeypatch):
         monkeypatch.setattr(scan, "available_bytes", lambda: 0)
         FasterPAM(3, metric="precomputed", random_state=0).fit(square(whole_numbers(50)).astype(np.float32))
+
+
+class TestPAM:
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize(("n", "k"), [(40, 2), (120, 6), (300, 3)])
+    def test_reference(self, n, k, seed):
+        X = whole_numbers(n, seed=seed)
+        matrix = square(X)
+        weights = np.random.RandomState(seed).randint(1, 4, n)
+        start = reference.build(matrix, k, weights)
+        model = PAM(k, metric="manhattan", max_iter=0).fit(X, sample_weight=weights)
+        np.testing.assert_array_equal(model.medoid_indices_, start)
+        order = np.argsort(matrix @ weights, kind="stable")
+        expected, n_swaps = reference.pam(matrix, start, weights, order=order)
+        model = PAM(k, metric="manhattan").fit(X, sample_weight=weights)
+        np.testing.assert_array_equal(model.medoid_indices_, expected)
+        assert (model.n_iter_, model.n_swaps_) == (n_swaps + 1, n_swaps)
+
+    @pytest.mark.parametrize("n_fixed", [0, 2, 5])
+    def test_reference_from_random_medoids(self, n_fixed):
+        X = whole_numbers(200)
+        start = random_medoids(200, 5, np.random.RandomState(1))
+        model = PAM(5, metric="manhattan", init=start).fit(X, fixed_medoids=start[:n_fixed])
+        expected, n_swaps = reference.pam(square(X), start, n_fixed=n_fixed)
+        np.testing.assert_array_equal(model.medoid_indices_, expected)
+        assert model.n_swaps_ == n_swaps
+
+    def test_no_swap_improves_the_result(self):
+        X = np.random.RandomState(0).randn(300, 3)
+        model = PAM(6).fit(X)
+        gains = reference.swap_gains(square(X, "euclidean"), model.medoid_indices_, np.ones(300))
+        gains[model.medoid_indices_] = 0
+        assert gains.max() < 1e-4  # the block is float32
+
+    def test_the_order_of_the_rows_does_not_matter(self):
+        X = np.random.RandomState(0).randn(500, 3)
+        order = np.random.RandomState(1).permutation(500)
+        model, permuted = PAM(6).fit(X), PAM(6).fit(X[order])
+        np.testing.assert_array_equal(order[permuted.medoid_indices_], model.medoid_indices_)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_the_result_is_that_of_kmedoids(self, seed):
+        kmedoids = pytest.importorskip("kmedoids")
+        matrix = cdist(*2 * [np.random.RandomState(seed).randn(250, 3)]).astype(np.float32)
+        built = kmedoids.pam_build(matrix, 7)
+        found = kmedoids.fastpam1(matrix, built.medoids)
+        model = PAM(7, metric="precomputed").fit(matrix)
+        start = PAM(7, metric="precomputed", max_iter=0).fit(matrix)
+        assert set(start.medoid_indices_) == set(built.medoids)
+        assert set(model.medoid_indices_) == set(found.medoids)
+        assert model.n_swaps_ == found.n_swap
+
+    def test_ctrl_c_and_progress_know_each_swap(self, capsys):
+        PAM(6, init="random", random_state=0, verbose=1).fit(np.random.RandomState(0).randn(400, 3))
+        assert "swap search" in capsys.readouterr().err
+
+
+class TestCLARANS:
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize(("k", "n_fixed"), [(1, 0), (2, 0), (6, 0), (5, 2), (3, 3)])
+    def test_reference(self, k, n_fixed, seed):
+        X = whole_numbers(150, seed=seed)
+        start = random_medoids(150, k, np.random.RandomState(9))
+        space = make_space(X, "manhattan")
+        space.fixed = start[:n_fixed]
+        end = wander(space, start, 40, 0.0, make_run(seed))
+        rng, drawn = np.random.RandomState(seed), []
+        expected, n_idle, n_swaps = start.copy(), 0, 0
+        while n_idle < 40 and n_fixed < k:
+            drawn.append(rows_of_ranks(rng.randint(150 - k, size=1), expected)[0])
+            gains = reference.swap_gains(square(X), expected, np.ones(150))[drawn[-1], n_fixed:]
+            n_idle += 1
+            if gains.max() > 0:
+                expected[n_fixed + np.argmax(gains)] = drawn[-1]
+                n_idle, n_swaps = 0, n_swaps + 1
+        np.testing.assert_array_equal(end.medoids, expected)
+        assert (end.n_tried, end.n_swaps, end.loss) == (len(drawn), n_swaps, reference.loss(square(X), expected))
+
+    def test_it_comes_near_to_fasterpam(self, blobs):
+        best = FasterPAM(5, n_init=3, random_state=0).fit(blobs).inertia_
+        assert CLARANS(5, random_state=0).fit(blobs).inertia_ <= 1.05 * best
+        assert CLARANS(5, max_neighbors=1500, n_init=5, random_state=0).fit(blobs).inertia_ <= 1.01 * best
+
+    def test_number_of_neighbours(self):
+        assert [clarans.resolve_max_neighbors(None, n) for n in (100, 20_000, 10**6)] == [250, 250, 12_500]
+        assert clarans.resolve_max_neighbors(7, 100) == 7
 
 
 class TestFasterCLARA:

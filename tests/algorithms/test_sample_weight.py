@@ -18,10 +18,13 @@ from sklearn.preprocessing import StandardScaler
 
 import reference
 from onebatchpam import (
+    CLARANS,
     KMC2,
+    PAM,
     Alternate,
     BanditPAM,
     FasterCLARA,
+    FasterMSC,
     FasterPAM,
     KMeansPlusPlus,
     LSKMeansPlusPlus,
@@ -31,12 +34,15 @@ from onebatchpam import (
 from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.search.start import INITS
 
-WEIGHTED = [OneBatchPAM, FasterPAM, FasterCLARA, Alternate, BanditPAM]
+WEIGHTED = [OneBatchPAM, FasterPAM, PAM, FasterCLARA, Alternate, BanditPAM]
 MODELS = [
     *(OneBatchPAM(batch_size=60, variant=variant) for variant in VARIANTS),
     OneBatchPAM(batch_size=60, refine=0, n_init=2),
     OneBatchPAM(12, batch_size=30),  # with so few batch points, refinement compares with a sample
     *(FasterPAM(init=init) for init in INITS),
+    PAM(),
+    FasterMSC(batch_size=60),
+    CLARANS(),
     FasterCLARA(sample_size=60),
     Alternate(init="random"),
     BanditPAM(),

@@ -266,8 +266,9 @@ class TestErrors:
             OneBatchPAM(3).fit(scipy.sparse.csr_array(dense * 1e200))
 
     def test_sparse_new_rows_of_a_dense_fit(self, dense):
-        with pytest.raises(TypeError, match=r"dense data is required.*toarray"):
-            OneBatchPAM(3, random_state=0).fit(dense).predict(scipy.sparse.csr_array(dense))
+        model = OneBatchPAM(3, metric="chebyshev", random_state=0).fit(dense)
+        with pytest.raises(ValueError, match=r"metric='chebyshev' does not compare sparse rows.*toarray"):
+            model.predict(scipy.sparse.csr_array(dense))
 
     def test_another_number_of_features(self, dense):
         model = OneBatchPAM(3, random_state=0).fit(scipy.sparse.csr_array(dense))
@@ -278,3 +279,43 @@ class TestErrors:
         wide = scipy.sparse.csr_array(([1.0], ([0], [2**32])), shape=(1, 2**33))
         with pytest.raises(ValueError, match="expected at most 2147483647"):
             OneBatchPAM(1).fit(wide)
+
+
+@metrics
+def test_sparse_rows_after_a_fit_on_dense_rows(metric):
+    rows = make_rows()
+    rows = rows if scipy.sparse.issparse(rows) else scipy.sparse.csr_array(rows)
+    dense = rows.toarray().astype(bool) if metric == "jaccard" else rows.toarray()
+    model = OneBatchPAM(4, metric=metric, random_state=0).fit(dense)
+    sparse = scipy.sparse.csr_matrix(dense)
+    np.testing.assert_allclose(model.transform(sparse), model.transform(dense), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(model.score(sparse), model.score(dense), rtol=1e-6)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(sparse[:, :-1])
+
+
+class TestFramesWithSparseColumns:
+    @pytest.fixture
+    def frame(self):
+        pd = pytest.importorskip("pandas")
+        matrix = scipy.sparse.random(200, 5, 0.3, format="csr", random_state=0)
+        return pd.DataFrame.sparse.from_spmatrix(matrix, columns=list("abcde"))
+
+    @metrics
+    def test_same_as_the_matrix(self, frame, metric):
+        model = OneBatchPAM(3, metric=metric, random_state=0).fit(frame)
+        expected = OneBatchPAM(3, metric=metric, random_state=0).fit(frame.sparse.to_coo().tocsr())
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+        np.testing.assert_array_equal(model.predict(frame), model.labels_)
+        assert model.inertia_ == expected.inertia_
+        assert list(model.feature_names_in_) == list("abcde")
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(frame.rename(columns={"a": "z"}))
+
+    def test_after_a_fit_on_dense_rows(self, frame):
+        model = OneBatchPAM(3, random_state=0).fit(frame.sparse.to_dense())
+        np.testing.assert_array_equal(model.predict(frame), model.labels_)
+
+    def test_distance_block(self, frame):
+        expected = distance_block(frame.sparse.to_dense(), frame.sparse.to_dense())
+        np.testing.assert_allclose(distance_block(frame, frame), expected, atol=1e-7)

@@ -11,9 +11,12 @@ from sklearn.base import clone
 
 from faults import assert_same_fit, call_at_stages
 from onebatchpam import (
+    CLARANS,
     KMC2,
+    PAM,
     Alternate,
     FasterCLARA,
+    FasterMSC,
     FasterPAM,
     LSKMeansPlusPlus,
     OneBatchPAM,
@@ -35,6 +38,9 @@ ESTIMATORS = {
     "lwcs": OneBatchPAM(3, batch_size=40, variant="lwcs", refine=1, random_state=0),
     "learnt metric": RandomMedoids(3, metric="seuclidean", random_state=0),
     "FasterPAM": FasterPAM(3, random_state=0),
+    "PAM": PAM(3, init="lab", random_state=0),
+    "FasterMSC": FasterMSC(3, batch_size=40, random_state=0),
+    "CLARANS": CLARANS(3, max_neighbors=3, random_state=0),
     "FasterCLARA": FasterCLARA(3, n_samplings=2, random_state=0),
     "Alternate": Alternate(3, random_state=0),
     "LSKMeansPlusPlus": LSKMeansPlusPlus(3, random_state=0),

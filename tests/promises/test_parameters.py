@@ -112,10 +112,17 @@ PARAMETERS = {
     ),
     "verbose": Values(accepts={"0"}, untried={"True", *HUGE}, right=[np.int64(0)]),  # more than 0 shows progress bars
     "batch_size": Values(accepts=HUGE, wrong=[1], right=["auto", *COUNT]),
+    "FasterMSC.batch_size": Values(accepts={"None", *HUGE}, wrong=[1], right=["auto", *COUNT]),
+    "DynMSC.batch_size": Values(accepts={"None", *HUGE}, wrong=[1], right=["auto", *COUNT]),
+    "min_clusters": Values(wrong=[1, 3], right=COUNT),
     "effort": Values(wrong=["high"], right=[np.str_("balanced")]),
     "variant": Values(wrong=["ninw"], right=[np.str_("nniw")]),
     "refine": Values(accepts={"0", *HUGE}, right=["auto", *COUNT]),
-    "init": Values(wrong=["best", [0], *INDICES], right=["k-means++", (0, 1), np.array([0, 1], np.uint8)]),
+    "init": Values(
+        untried={"function"},  # it is called with the data
+        wrong=["best", [0], *(value for value in INDICES if value != [[0], [1]]), np.zeros((3, 4))],
+        right=["k-means++", "lab", (0, 1), np.array([0, 1], np.uint8)],
+    ),
     "n_init": Values(untried=HUGE, right=COUNT),  # so many starts take forever
     "max_iter": Values(accepts=HUGE, right=COUNT),
     "tol": Values(accepts={"0", "2.5", *LARGE}, right=NUMBER),
@@ -124,12 +131,16 @@ PARAMETERS = {
     ),
     "warm_start": Values(accepts={"True"}, wrong=[1], right=[np.True_]),
     "min_cluster_size": Values(accepts={"None", "2.5", *LARGE}, wrong=[0.0, -2.5], right=NUMBER),
+    "max_neighbors": Values(accepts=HUGE, right=["auto", *COUNT]),
     "n_samplings": Values(accepts=HUGE, right=COUNT),
     "sample_size": Values(accepts=HUGE, wrong=[1], right=["auto", *COUNT]),
     "power": Values(accepts={"0", "2.5", *LARGE}, right=NUMBER),
     "n_swaps": Values(accepts={"0"}, right=COUNT),
     "chain_length": Values(right=COUNT),
-    "BanditPAM.max_iter": Values(accepts={"0", *HUGE}, right=COUNT),
+    **{
+        f"{each}.max_iter": Values(accepts={"0", *HUGE}, right=COUNT)
+        for each in ("BanditPAM", "FasterPAM", "PAM", "FasterMSC", "Alternate")
+    },
     "sample_weight": WEIGHTS,
     "fixed_medoids": Values(accepts={"None", "list"}, wrong=INDICES, right=[(1,), np.array([0, 1], np.int8)]),
     "candidates": Values(

@@ -12,10 +12,13 @@ from sklearn.base import clone
 import reference
 from contract import assert_contract
 from onebatchpam import (
+    CLARANS,
     KMC2,
+    PAM,
     Alternate,
     BanditPAM,
     FasterCLARA,
+    FasterMSC,
     FasterPAM,
     KMeansPlusPlus,
     LSKMeansPlusPlus,
@@ -33,7 +36,12 @@ MODELS = [
     *(OneBatchPAM(batch_size=80, variant=variant) for variant in VARIANTS),
     OneBatchPAM(batch_size=80, n_init=3, refine=0),
     OneBatchPAM(),
-    *(FasterPAM(init=init) for init in ("auto", *INITS)),
+    *(FasterPAM(init=init) for init in ("auto", "build", *INITS)),
+    FasterPAM(n_init=2),
+    PAM(),
+    FasterMSC(),
+    FasterMSC(batch_size=60, n_init=2),
+    CLARANS(),
     FasterCLARA(sample_size=40),
     FasterCLARA(),
     Alternate(),

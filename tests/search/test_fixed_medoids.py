@@ -13,10 +13,13 @@ from sklearn.preprocessing import StandardScaler
 import reference
 from contract import assert_contract
 from onebatchpam import (
+    CLARANS,
     KMC2,
+    PAM,
     Alternate,
     BanditPAM,
     FasterCLARA,
+    FasterMSC,
     FasterPAM,
     KMeansPlusPlus,
     LSKMeansPlusPlus,
@@ -30,12 +33,17 @@ from onebatchpam.search.start import INITS
 from onebatchpam.search.swaps import SwapOptions, run_swaps
 from spaces import make_run
 
-SEARCHES = [OneBatchPAM, FasterPAM, FasterCLARA, Alternate, BanditPAM]
+SEARCHES = [OneBatchPAM, FasterPAM, PAM, FasterCLARA, Alternate, BanditPAM]
 MODELS = [
     *(OneBatchPAM(batch_size=80, variant=variant) for variant in VARIANTS),
     OneBatchPAM(batch_size=80, n_init=3, refine=0),
     OneBatchPAM(),
-    *(FasterPAM(init=init) for init in ("auto", *INITS)),
+    *(FasterPAM(init=init) for init in ("auto", "build", *INITS)),
+    FasterPAM(n_init=2),
+    PAM(),
+    FasterMSC(),
+    FasterMSC(batch_size=60),
+    CLARANS(),
     FasterCLARA(sample_size=40),
     FasterCLARA(),
     Alternate(),

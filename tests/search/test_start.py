@@ -1,4 +1,4 @@
-"""Warm starts: a fit starts from the medoids of the last fit."""
+"""Where a search starts: by BUILD, at rows that the user names or draws, and at the medoids of the last fit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import reference
 from contract import every_check
-from onebatchpam import FasterPAM, OneBatchPAM
+from onebatchpam import PAM, Alternate, FasterPAM, OneBatchPAM, select_k
+from onebatchpam.search.first_medoids import lab
+from spaces import make_run, make_space
 
 every_algorithm = pytest.mark.parametrize("algorithm", [OneBatchPAM, FasterPAM])
 
@@ -95,3 +98,135 @@ def test_further_starts_are_drawn(blobs):
     assert model.inertia_ <= OneBatchPAM(5, init=model.medoid_indices_, batch_size=300).fit(blobs).inertia_
     first = model.inertia_
     assert model.fit(blobs).inertia_ <= first
+
+
+every_start = pytest.mark.parametrize("algorithm", [OneBatchPAM, FasterPAM, PAM, Alternate])
+
+
+class TestBuild:
+    @pytest.mark.parametrize("algorithm", [FasterPAM, PAM, Alternate])
+    def test_more_rows_than_auto_takes(self, algorithm):
+        X = np.random.RandomState(0).randint(0, 50, (300, 3)).astype(float)
+        expected = reference.build(reference.distance_block(X, X, "manhattan"), 6)
+        model = algorithm(6, metric="manhattan", init="build", max_iter=0).fit(X)
+        np.testing.assert_array_equal(model.medoid_indices_, expected)
+
+    def test_on_a_batch(self, blobs):
+        fits = [
+            OneBatchPAM(5, init="build", batch_size=60, random_state=0, memory_limit=m).fit(blobs) for m in (None, 0)
+        ]
+        np.testing.assert_array_equal(fits[0].medoid_indices_, fits[1].medoid_indices_)
+        assert fits[0].inertia_ <= 1.02 * FasterPAM(5, n_init=5, random_state=0).fit(blobs).inertia_
+
+    def test_in_select_k(self, blobs):
+        selection = select_k(blobs, [2, 3], OneBatchPAM(init="build", batch_size=300))
+        assert selection.inertia[0] == OneBatchPAM(2, init="build", batch_size=300).fit(blobs).inertia_
+
+
+class TestLAB:
+    def test_it_is_between_random_medoids_and_build(self):
+        X = np.random.RandomState(0).randn(2000, 2)
+        losses = {
+            init: np.mean([FasterPAM(20, init=init, max_iter=0, random_state=s).fit(X).inertia_ for s in range(3)])
+            for init in ("random", "lab", "build")
+        }
+        assert losses["build"] < losses["lab"] < losses["random"]
+
+    def test_with_as_many_rows_as_drawn_it_is_build_among_drawn_candidates(self):
+        X = np.random.RandomState(0).randint(0, 50, (12, 2)).astype(float)  # 10 + sqrt(12) rows are all rows
+        run, block = make_run(3), reference.distance_block(X, X, "manhattan")
+        chosen = lab(make_space(X, "manhattan"), 3, run)
+        rng, expected = np.random.RandomState(3), []
+        for slot in range(3):
+            others = np.setdiff1d(np.arange(12), expected)
+            drawn = np.unique(others[rng.randint(12 - slot, size=12)])
+            expected.append(min(drawn, key=lambda i: reference.loss(block, [*expected, i])))
+        np.testing.assert_array_equal(chosen, expected)
+
+
+@every_start
+class TestRowsAsStart:
+    def start(self, algorithm, init, X, **arguments):
+        """Return the medoids of the start: of searches that make no pass, or no swap."""
+        stop = {"tol": 1e9, "refine": 0} if algorithm is OneBatchPAM else {"max_iter": 0}
+        return algorithm(3, init=init, **stop).fit(X, **arguments).medoid_indices_
+
+    def test_the_nearest_rows(self, algorithm, blobs):
+        np.testing.assert_array_equal(self.start(algorithm, blobs[[5, 200, 7]] + 1e-6, blobs), [5, 200, 7])
+        np.testing.assert_array_equal(self.start(algorithm, (blobs[[5, 200, 7]] + 1e-6).tolist(), blobs), [5, 200, 7])
+
+    def test_of_equal_rows_the_later_ones_take_the_next_nearest(self, algorithm, blobs):
+        distances = np.linalg.norm(blobs - blobs[5], axis=1)
+        expected = np.argsort(distances, kind="stable")[:3]
+        np.testing.assert_array_equal(self.start(algorithm, blobs[[5, 5, 5]], blobs), expected)
+
+    def test_only_candidates_of_positive_weight(self, algorithm, blobs):
+        distances, weights = np.linalg.norm(blobs - blobs[5], axis=1), np.ones(300)
+        weights[::3] = 0
+        order = np.argsort(distances, kind="stable")
+        expected = [row for row in order if row % 3 and row % 2][:3]
+        found = self.start(algorithm, blobs[[5, 5, 5]], blobs, sample_weight=weights, candidates=np.arange(1, 300, 2))
+        np.testing.assert_array_equal(found, expected)
+
+    def test_sparse_rows_and_frames(self, algorithm, blobs):
+        sparse, pd = pytest.importorskip("scipy.sparse"), pytest.importorskip("pandas")
+        rows = sparse.csr_matrix(blobs)
+        np.testing.assert_array_equal(self.start(algorithm, rows[[9, 3, 8]], rows), [9, 3, 8])
+        frame = pd.DataFrame({"a": blobs[:, 0], "b": pd.Categorical(np.where(blobs[:, 1] > 0, "x", "y"))})
+        stop = {"tol": 1e9, "refine": 0} if algorithm is OneBatchPAM else {"max_iter": 0}
+        model = algorithm(3, metric="gower", init=frame.iloc[[9, 3, 8]], **stop).fit(frame)
+        np.testing.assert_array_equal(model.medoid_indices_, [9, 3, 8])
+
+    def test_errors(self, algorithm, blobs):
+        with pytest.raises(ValueError, match=r"init has shape \(4, 2\): expected 3 rows, or 3 row indices"):
+            algorithm(3, init=np.zeros((4, 2))).fit(blobs)
+        with pytest.raises(ValueError, match=r"init has 5 features and X has"):
+            algorithm(3, init=np.zeros((3, 5))).fit(blobs)
+        with pytest.raises(ValueError, match="init"):
+            algorithm(3, init=np.full((3, blobs.shape[1]), np.nan)).fit(blobs)
+
+    def test_a_function(self, algorithm, blobs):
+        seen = []
+
+        def choose(X, n_clusters, random_state):
+            seen.append((X, n_clusters, random_state.randint(10**6)))
+            return [5, 200, 7]
+
+        np.testing.assert_array_equal(self.start(algorithm, choose, blobs), [5, 200, 7])
+        np.testing.assert_array_equal(self.start(algorithm, lambda X, k, rng: X[[5, 200, 7]], blobs), [5, 200, 7])
+        assert seen[0][0] is blobs
+        assert seen[0][1] == 3
+        with pytest.raises(ValueError, match="the function init returned 'random': expected 3 row indices"):
+            algorithm(3, init=lambda *_: "random").fit(blobs)
+        with pytest.raises(ValueError, match="init holds 300: expected row indices from 0 to 299"):
+            algorithm(3, init=lambda *_: [1, 2, 300]).fit(blobs)
+
+
+@pytest.mark.parametrize("algorithm", [FasterPAM, Alternate])
+class TestSeveralStarts:
+    def test_the_best_is_kept(self, algorithm):
+        X = np.random.RandomState(0).rand(300, 3)
+        rng = np.random.RandomState(5)
+        starts = [rng.permutation(300)[:8] for _ in range(4)]
+        single = [algorithm(8, init=start).fit(X).inertia_ for start in starts]
+        several = algorithm(8, n_init=4, random_state=0).fit(X)
+        assert several.inertia_ <= algorithm(8, random_state=0).fit(X).inertia_
+        assert algorithm(8, n_init=30, random_state=0).fit(X).inertia_ <= np.median(single)
+
+    def test_build_comes_first_on_small_data(self, algorithm):
+        X = np.random.RandomState(0).rand(150, 3)
+        assert algorithm(8, n_init=5, random_state=0).fit(X).inertia_ <= algorithm(8).fit(X).inertia_
+
+    @pytest.mark.parametrize("init", ["build", [0, 1, 2], np.zeros((3, 2)), lambda *_: [0, 1, 2]], ids=str)
+    def test_starts_that_would_be_the_same(self, algorithm, init, blobs):
+        with pytest.raises(ValueError, match="n_init=2 would repeat the same start"):
+            algorithm(3, init=init, n_init=2).fit(blobs)
+
+
+def test_dask_takes_no_start_that_needs_all_rows(blobs):
+    da = pytest.importorskip("dask.array")
+    from onebatchpam.dask import OneBatchPAM as OnDask
+
+    for init in ("build", blobs[:3], lambda *_: [0, 1, 2]):
+        with pytest.raises(ValueError, match="does not work with Dask: expected 'random'"):
+            OnDask(3, init=init).fit(da.from_array(blobs, chunks=(100, -1)))

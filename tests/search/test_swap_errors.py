@@ -67,7 +67,7 @@ class TestSwapSearch:
     weights = np.ones(4)
 
     def test_medoids(self):
-        with pytest.raises(ValueError, match="needs a medoid"):
+        with pytest.raises(ValueError, match="medoids has length 0: expected at least 1"):
             _core.SwapSearch(5, self.medoids[:0], self.rows[:0], self.weights, 0.0)
         with pytest.raises(ValueError, match="out of range"):
             _core.SwapSearch(2, self.medoids, self.rows, self.weights, 0.0)

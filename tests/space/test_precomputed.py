@@ -209,6 +209,18 @@ def test_negative_dissimilarities_outside_the_batch(matrix):
 class TestOtherForms:
     """Matrices as other packages hand them out, and matrices that mean something else."""
 
+    def test_condensed_after_the_fit(self):
+        condensed = np.random.RandomState(0).rand(190) + 1
+        model = OneBatchPAM(3, metric="precomputed").fit(condensed)
+        np.testing.assert_array_equal(model.predict(condensed), model.labels_)
+        np.testing.assert_array_equal(model.assess_rows(condensed).distances, model.distances_)
+        with pytest.raises(ValueError, match=r"Reshape your data|2D array"):
+            model.predict(condensed[:20])
+
+    def test_negative_numbers_are_refused_by_the_tag_of_scikit_learn(self):
+        assert OneBatchPAM(metric="precomputed").__sklearn_tags__().input_tags.positive_only
+        assert not OneBatchPAM().__sklearn_tags__().input_tags.positive_only
+
     def test_condensed(self, matrix):
         model = OneBatchPAM(5, metric="precomputed", random_state=0).fit(squareform(matrix, checks=False))
         expected = OneBatchPAM(5, metric="precomputed", random_state=0).fit(matrix)

@@ -1,7 +1,7 @@
 // search/ improves medoids by swaps. The rows of a block are the n candidates, its columns are the m batch points over
 // which the loss is summed. SwapSearch is the eager search of FasterPAM: it makes every improving swap as soon as it is
-// found. reduce.hpp shrinks rows to the entries that a search needs, for blocks that are too large for memory. arms.hpp
-// estimates gains on samples, for BanditPAM.
+// found. silhouette.hpp does the same for the medoid silhouette. reduce.hpp shrinks rows to the entries that a search
+// needs, for blocks that are too large for memory. arms.hpp estimates gains on samples, for BanditPAM.
 //
 // In:   k medoids with their rows of the block, and the weights of the batch points; then the rows of all candidates,
 //       tile by tile, until the search has converged.

@@ -15,10 +15,13 @@ from onebatchpam.algorithms.alternate import Alternate
 from onebatchpam.algorithms.banditpam import BanditPAM
 from onebatchpam.algorithms.base import MedoidEstimator, read_features
 from onebatchpam.algorithms.clara import FasterCLARA
+from onebatchpam.algorithms.clarans import CLARANS
 from onebatchpam.algorithms.cluster_medoids import ClusterMedoids, medoids_of
 from onebatchpam.algorithms.cost import CostEstimate
+from onebatchpam.algorithms.fastermsc import DynMSC, FasterMSC
 from onebatchpam.algorithms.fasterpam import FasterPAM
 from onebatchpam.algorithms.onebatchpam import BatchSearch, OneBatchPAM
+from onebatchpam.algorithms.pam import PAM
 from onebatchpam.algorithms.population import InMemory
 from onebatchpam.algorithms.representative_selector import RepresentativeSelector
 from onebatchpam.algorithms.representatives import Representatives, select_representatives

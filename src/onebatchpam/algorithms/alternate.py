@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +14,9 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, TileBuffer
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection
-from onebatchpam.blocks import fill_checked, square_block
+from onebatchpam.blocks import WholeBlock, fill_checked, square_block
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import Assignment, Build, assign, choose_start, split_by_label
+from onebatchpam.search import Assignment, Build, Start, assign, choose_start, further_starts, split_by_label
 from onebatchpam.space import Space
 
 
@@ -46,16 +47,25 @@ class Alternate(MedoidEstimator):
         Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
         means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
         Python function as metric is then called from one thread.
-    init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
-        Medoids from which the search starts: the name of a method, or an array of row indices.
+    init : {"auto", "build", "random", "k-means++", "ls-k-means++", "kmc2", "lab"}, array or callable, default="auto"
+        Medoids from which the search starts: the name of a method, an array of k row indices, k rows of numbers, whose
+        nearest rows of X are the first medoids, or a function ``init(X, n_clusters, random_state)`` that returns
+        indices or rows. Of several rows with the same nearest row of X, the later ones take the next nearest.
 
         - ``"random"``: rows drawn by their weights; without weights each set of rows is equally likely.
         - ``"k-means++"``, ``"ls-k-means++"``, ``"kmc2"``: the medoids of `KMeansPlusPlus`, `LSKMeansPlusPlus` or `KMC2`
           with their default parameters, at their cost in dissimilarities.
-        - ``"auto"``: PAM's BUILD for at most 200 rows, otherwise ``"random"``. BUILD adds one medoid after the other,
-          so that the result depends neither on `random_state` nor on the order of the rows.
+        - ``"lab"``: medoids chosen one after the other, each among 10 + sqrt(n) random rows by its loss at as many.
+        - ``"build"``: PAM's BUILD, which adds one medoid after the other, each time the row that lowers the objective
+          most. It holds n^2 dissimilarities while it does, and draws nothing: without exact ties, the result depends
+          neither on `random_state` nor on the order of the rows.
+        - ``"auto"``: BUILD for at most 200 rows, otherwise ``"random"``.
+    n_init : int, default=1
+        Number of starts; the result with the smallest objective is kept. With ``init="auto"``, BUILD is only the first
+        of them, and the others are random.
     max_iter : int, default=100
-        Largest number of passes. The fit ends early with the first pass in which no medoid moves.
+        Largest number of passes. The fit ends early with the first pass in which no medoid moves. 0 returns the medoids
+        of the start.
     verbose : int or bool, default=0
         With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 
@@ -80,13 +90,13 @@ class Alternate(MedoidEstimator):
     n_candidates_ : int
         Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
-        Number of passes.
+        Number of passes, from the best start.
     n_swaps_ : int
-        Number of moves of a medoid.
+        Number of moves of a medoid, from the best start.
     n_distances_ : int
         Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
-        Seconds taken by each stage, all passes together.
+        Seconds taken by each stage, all passes and starts together.
     n_features_in_ : int
         Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -120,7 +130,8 @@ class Alternate(MedoidEstimator):
         metric_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        init: str | ArrayLike = "auto",
+        init: str | ArrayLike | Callable[..., Any] = "auto",
+        n_init: int = 1,
         max_iter: int = 100,
         verbose: int = 0,
     ) -> None:
@@ -130,23 +141,28 @@ class Alternate(MedoidEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Rule]] = {
         **MedoidEstimator._rules,
         "init": accept,
-        "max_iter": integer(at_least=1),
+        "n_init": accept,
+        "max_iter": integer(at_least=0),
     }
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
-        medoids = choose_start(settings.init, None, space, k, space.n, run)
-        if isinstance(medoids, Build):
-            block = square_block(space, run.n_jobs, run.stages)
-            medoids = space.candidates.rows(medoids.choose(block, space.weights, run.n_jobs))
+        starts = [choose_start(settings.init, None, space, k, space.n, run)]
+        starts += further_starts(settings.init, settings.n_init, space, k, run)
+        found = [self._alternate(space, find_medoids(start, space, run), settings, run) for start in starts]
+        return min(found, key=lambda each: each[0])[1]
+
+    def _alternate(self, space: Space, medoids: Indices, settings: Settings, run: Run) -> tuple[float, Selection]:
+        """Assign rows and move medoids in turn, until no medoid moves; return the objective as well."""
         medoids, assignment = assign(space, medoids, run.stages)
         n_moves = n_iter = 0
-        converged = False
+        converged = settings.max_iter == 0
         while n_iter < settings.max_iter and not converged:
             n_iter += 1
             moved = move_to_middles(space, medoids, assignment, run)
@@ -154,8 +170,17 @@ class Alternate(MedoidEstimator):
             converged = np.array_equal(moved, medoids)
             if not converged:
                 medoids, assignment = assign(space, moved, run.stages)
-        advice = f"medoids still moved after max_iter={settings.max_iter} passes; increase max_iter"
-        return Selection(medoids, n_iter, n_moves, None if converged else advice, assignment)
+        moves_on = f"medoids still moved after max_iter={settings.max_iter} passes; increase max_iter"
+        advice = None if converged else moves_on
+        return assignment.inertia, Selection(medoids, n_iter, n_moves, advice, assignment)
+
+
+def find_medoids(start: Start, space: Space, run: Run) -> Indices:
+    """Return the medoids of a start; BUILD chooses them on the block of all candidates and rows."""
+    if not isinstance(start, Build):
+        return start
+    block = WholeBlock(square_block(space, run.n_jobs, run.stages))
+    return space.candidates.rows(start.choose(block, space.weights, run))
 
 
 def move_to_middles(space: Space, medoids: Indices, assignment: Assignment, run: Run) -> Indices:

@@ -50,8 +50,8 @@ from onebatchpam.metrics import (
     store_metric,
     tags_of,
 )
-from onebatchpam.search import assign, check_init, find_nearest, nearest_tiles
-from onebatchpam.space import Distances, Space, choose_candidates, open_space
+from onebatchpam.search import assign, call_init, check_init, check_n_init, find_nearest, nearest_tiles
+from onebatchpam.space import Distances, Space, are_compared_sparse, choose_candidates, open_space
 
 if TYPE_CHECKING:
     from typing import Self
@@ -168,6 +168,8 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         features = read_features(space.rows)
         check_labels_out(labels_out, "labels_out", space.n, k)
         present = space.present()
+        if "init" in self._rules:
+            settings.init = call_init(settings.init, X, k, run.rng)
 
         with open_labels(labels_out, space.n) as labels:
             selection = self._select(present, k, settings, run)
@@ -216,6 +218,8 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         settings = check_parameters(self, self._rules)
         if "init" in self._rules:
             settings.init = check_init(settings.init, settings.n_clusters)
+        if "n_init" in self._rules:
+            settings.n_init = check_n_init(settings.n_init, settings.init)
         resolve_metric(self.metric, self.metric_params)
         settings.n_jobs = resolve_threads(self.n_jobs, self.metric)
         return settings
@@ -237,20 +241,27 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         # One assignment sets all of them, so that Ctrl-C or a lack of memory never leaves a model with a part of them.
         self.__dict__ = {**attributes, **features, "_metric": metric, **fitted}
 
-    def _read(self, X: ArrayLike) -> Rows:
-        """Return new rows, checked and encoded for the fitted metric."""
+    def _read(self, X: ArrayLike) -> tuple[Metric, Rows]:
+        """Return the metric for new rows, and the rows, checked and encoded for it.
+
+        It is the fitted metric; for sparse rows it is the metric of the same name that compares sparse rows, even if
+        the rows of the fit were dense.
+        """
         check_is_fitted(self)
-        rows = self._metric.check(load_sparse(X, "X"), "X", estimator=self)
+        X, metric = load_sparse(X, "X"), self._metric
+        if are_compared_sparse(X, self.metric):
+            metric = resolve_metric(self.metric, self.metric_params, sparse=True)
+        rows = metric.check(X, "X", estimator=self)
         if rows.n_features is not None:
             validate_data(self, rows.header, reset=False, skip_check_array=True)
-        return self._metric.encode(rows)
+        return metric, metric.encode(rows)
 
     def _distances_to_medoids(self, X: ArrayLike) -> Distances:
         """Return the dissimilarities of new rows to the medoids."""
-        rows = self._read(X)
-        medoids = self._metric.read_medoids(self.cluster_centers_, self.medoid_indices_)
+        metric, rows = self._read(X)
+        medoids = metric.read_medoids(self.cluster_centers_, self.medoid_indices_)
         n_jobs = resolve_threads(self.n_jobs, self.metric)
-        points = self._metric.pack(medoids, rows, n_jobs, rows_first=False)
+        points = metric.pack(medoids, rows, n_jobs, rows_first=False)
         return Distances(rows, points, name_column=lambda slot: f"medoid {slot}")
 
     def predict(self, X: ArrayLike, *, out: LabelsOut = None) -> NDArray[Any]:
@@ -414,6 +425,7 @@ def set_input_tags(tags: Tags, metric: MetricLike) -> None:
     """Tell scikit-learn which data an estimator with this metric takes."""
     own = tags_of(metric)
     tags.input_tags.pairwise = own.is_pairwise
+    tags.input_tags.positive_only = own.is_pairwise
     tags.input_tags.allow_nan = own.allows_nan
     tags.input_tags.categorical = own.takes_categories
     tags.input_tags.sparse = own.takes_sparse

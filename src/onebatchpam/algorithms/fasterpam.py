@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from onebatchpam.algorithms.population import InMemory
 from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.blocks import WholeBlock, of_all_rows, square_block
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import SwapOptions, WholeContest, choose_start, enlarge_clusters, run_swaps
+from onebatchpam.search import SwapOptions, WholeContest, choose_start, enlarge_clusters, further_starts, run_swaps
 from onebatchpam.space import Space
 
 
@@ -51,22 +52,30 @@ class FasterPAM(MedoidEstimator):
         Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
         means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
         Python function as metric is then called from one thread.
-    init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
-        Medoids from which the search starts: the name of a method, or an array of row indices.
+    init : {"auto", "build", "random", "k-means++", "ls-k-means++", "kmc2", "lab"}, array or callable, default="auto"
+        Medoids from which the search starts: the name of a method, an array of k row indices, k rows of numbers, whose
+        nearest rows of X are the first medoids, or a function ``init(X, n_clusters, random_state)`` that returns
+        indices or rows. Of several rows with the same nearest row of X, the later ones take the next nearest.
 
         - ``"random"``: rows drawn by their weights; without weights each set of rows is equally likely.
         - ``"k-means++"``, ``"ls-k-means++"``, ``"kmc2"``: the medoids of `KMeansPlusPlus`, `LSKMeansPlusPlus` or `KMC2`
           with their default parameters, at their cost in dissimilarities.
-        - ``"auto"``: PAM's BUILD for at most 200 rows, otherwise ``"random"``. BUILD adds one medoid after the other,
-          so that the result depends neither on `random_state` nor on the order of the rows.
+        - ``"lab"``: medoids chosen one after the other, each among 10 + sqrt(n) random rows by its loss at as many.
+        - ``"build"``: PAM's BUILD, which adds one medoid after the other, each time the row that lowers the objective
+          most. It makes k passes over all dissimilarities, and draws nothing: without exact ties, the result depends
+          neither on `random_state` nor on the order of the rows.
+        - ``"auto"``: BUILD for at most 200 rows, otherwise ``"random"``.
 
         The same `random_state` gives the same start as in `OneBatchPAM`.
+    n_init : int, default=1
+        Number of starts; the result with the smallest objective is kept. With ``init="auto"``, BUILD is only the first
+        of them, and the others are random.
     warm_start : bool, default=False
         Whether a further fit starts from the medoids of the last fit instead of `init`, that is from the rows that now
         have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
     max_iter : int, default=100
         Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
-        swap.
+        swap. 0 returns the medoids of the start.
     tol : float, default=1e-6
         A swap is made only if it lowers the objective by more than this fraction of the objective,
         in which the farthest row does not count.
@@ -101,9 +110,9 @@ class FasterPAM(MedoidEstimator):
     n_candidates_ : int
         Number of rows that could become medoids; see `candidates` of `fit`.
     n_iter_ : int
-        Number of passes over all candidates.
+        Number of passes over all candidates, from the best start.
     n_swaps_ : int
-        Number of swaps made.
+        Number of swaps made, from the best start.
     n_distances_ : int
         Number of dissimilarities computed, or read if precomputed, including those of the assignment.
     fit_seconds_ : dict
@@ -144,7 +153,8 @@ class FasterPAM(MedoidEstimator):
         metric_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        init: str | ArrayLike = "auto",
+        init: str | ArrayLike | Callable[..., Any] = "auto",
+        n_init: int = 1,
         warm_start: bool = False,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -157,6 +167,7 @@ class FasterPAM(MedoidEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.init = init
+        self.n_init = n_init
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.tol = tol
@@ -166,7 +177,8 @@ class FasterPAM(MedoidEstimator):
     _rules: ClassVar[dict[str, Rule]] = {
         **MedoidEstimator._rules,
         "init": accept,
-        "max_iter": integer(at_least=1),
+        "n_init": accept,
+        "max_iter": integer(at_least=0),
         "tol": check_not_negative,
         "warm_start": check_flag,
         "min_cluster_size": check_min_cluster_size,
@@ -175,11 +187,13 @@ class FasterPAM(MedoidEstimator):
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         last_medoids = self._last_medoids(settings.warm_start, space.n_given, k)
         start = choose_start(settings.init, last_medoids, space, k, space.n, run)
+        starts = [start, *further_starts(settings.init, settings.n_init, space, k, run)]
         candidates = space.candidates
         block = of_all_rows(WholeBlock(square_block(space, run.n_jobs, run.stages)), candidates)
         options = SwapOptions(settings.max_iter, settings.tol, len(space.fixed))
-        search = run_swaps(block, start, space.weights, options, run, candidates)
-        advice = advise_more_passes(search.n_iter, search.converged)
+        searches = [run_swaps(block, start, space.weights, options, run, candidates) for start in starts]
+        search = min(searches, key=lambda search: search.loss)
+        advice = advise_more_passes(settings.max_iter, search.converged)
         population = InMemory(space, k, 0, run)  # whose own block, which would need memory, is not used
         contests = WholeContest(block, space.weights)
         enlarged = enlarge_clusters(population, search.medoids, settings.min_cluster_size, options, run, contests)

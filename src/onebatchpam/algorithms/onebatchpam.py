@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -43,7 +44,6 @@ from onebatchpam.search import (
     SwapOptions,
     SwapResult,
     WholeContest,
-    check_n_init,
     check_rounds,
     choose_start,
     draw_medoids,
@@ -173,14 +173,19 @@ class OneBatchPAM(MedoidEstimator):
         outcome is kept if its objective is not worse; this is repeated up to 60 times, and the result is refined once
         more. The first start is the one that `init` and `warm_start` say; the others are drawn by the method of
         `init`, at random for ``"auto"``.
-    init : {"auto", "random", "k-means++", "ls-k-means++", "kmc2"} or array-like of shape (k,), default="auto"
-        Medoids from which the search starts: the name of a method, or an array of row indices.
+    init : {"auto", "build", "random", "k-means++", "ls-k-means++", "kmc2", "lab"}, array or callable, default="auto"
+        Medoids from which the search starts: the name of a method, an array of k row indices, k rows of numbers, whose
+        nearest rows of X are the first medoids, or a function ``init(X, n_clusters, random_state)`` that returns
+        indices or rows.
 
         - ``"random"``: rows drawn by their weights; without weights each set of rows is equally likely.
         - ``"k-means++"``, ``"ls-k-means++"``, ``"kmc2"``: the medoids of `KMeansPlusPlus`, `LSKMeansPlusPlus` or `KMC2`
           with their default parameters, at their cost in dissimilarities.
-        - ``"auto"``: PAM's BUILD for at most 200 rows that are all in the batch, otherwise ``"random"``. BUILD adds one
-          medoid after the other, so that the result depends neither on `random_state` nor on the order of the rows.
+        - ``"lab"``: medoids chosen one after the other, each among 10 + sqrt(n) random rows by its loss at as many.
+        - ``"build"``: PAM's BUILD on the batch: one medoid after the other, each time the row that lowers the loss over
+          the batch most, in k passes over the block. If all rows are in the batch, the result depends neither on
+          `random_state` nor on the order of the rows.
+        - ``"auto"``: BUILD for at most 200 rows that are all in the batch, otherwise ``"random"``.
     warm_start : bool, default=False
         Whether a further fit starts from the medoids of the last fit instead of `init`, that is from the rows that now
         have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
@@ -292,7 +297,7 @@ class OneBatchPAM(MedoidEstimator):
         variant: str = "progressive",
         refine: str | int = "auto",
         n_init: int = 1,
-        init: str | ArrayLike = "auto",
+        init: str | ArrayLike | Callable[..., Any] = "auto",
         warm_start: bool = False,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -335,7 +340,6 @@ class OneBatchPAM(MedoidEstimator):
 
     def _check_settings(self) -> Settings:
         settings = super()._check_settings()
-        settings.n_init = check_n_init(self.n_init, self.init)
         check_batch_size(settings.batch_size, settings.n_clusters)
         return settings
 

@@ -66,8 +66,8 @@ def describe_profile(profile: ClusterProfile, *, is_weighted: bool) -> dict[str,
 
 
 def advise_more_passes(max_iter: int, converged: bool, where: str = "the swap search") -> str | None:
-    """Return the warning for a search that `max_iter` stopped, or None if the search converged."""
-    if converged:
+    """Return the warning for a search that `max_iter` stopped; None if it converged, or was to make no pass at all."""
+    if converged or max_iter == 0:
         return None
     return (
         f"{where} was stopped after max_iter={max_iter} passes while swaps still improved the loss; increase max_iter"

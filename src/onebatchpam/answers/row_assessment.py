@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from onebatchpam._progress import Stages
 from onebatchpam._show import Columns, Table
-from onebatchpam.search import nearest_tiles
-from onebatchpam.space import Distances
+from onebatchpam._tiles import Indices
+from onebatchpam.search import Assignment, assign, nearest_tiles
+from onebatchpam.space import Distances, Space
 
 SHOWN_QUANTILES = {"smallest": 0, "median": 0.5, "90 %": 0.9, "99 %": 0.99, "largest": 1}
 
@@ -78,3 +79,18 @@ def medoid_silhouettes(nearest: NDArray[Any], second: NDArray[Any]) -> NDArray[n
     """Return 1 - d1 / d2 for every row, given its distances to the two nearest medoids; 1 if d1 is 0."""
     ratios = np.divide(nearest, second, out=np.zeros(len(nearest)), where=nearest > 0)
     return np.subtract(1, ratios, out=ratios)
+
+
+def mean_silhouette(assessment: RowAssessment, weights: NDArray[np.float64] | None = None) -> float:
+    """Return the average medoid silhouette of rows, weighted if there are weights; NaN if there is a single medoid."""
+    return np.nan if assessment.silhouettes is None else float(np.average(assessment.silhouettes, weights=weights))
+
+
+def settle(space: Space, medoids: Indices, stages: Stages) -> tuple[Indices, Assignment, float]:
+    """Return medoids, moved apart if they are duplicates, with the assignment of all rows and their mean silhouette."""
+    assessment = assess(space.distances_from(medoids), stages)
+    known = Assignment(assessment.labels, assessment.distances, space.weights)
+    spread, assignment = assign(space, medoids, stages, known)
+    if not np.array_equal(spread, medoids):
+        assessment = assess(space.distances_from(spread), stages)
+    return spread, assignment, mean_silhouette(assessment, space.weights)

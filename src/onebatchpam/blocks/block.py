@@ -63,11 +63,13 @@ class Block(ABC):
             _core.SwapEvaluator(search, gains[rows], slots[rows], n_jobs).see(tile)
         return gains, slots
 
-    def weighted_sums(self, weights: NDArray[np.float64], n_jobs: int) -> NDArray[np.float64]:
-        """Return the weighted sum of every row."""
+    def weighted_sums(
+        self, weights: NDArray[np.float64], n_jobs: int, caps: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the weighted sum of every row; an entry above the cap of its column counts as the cap."""
         sums = np.empty(self.n)
         for rows, tile in self.tiles():
-            _core.RowSummer(weights, sums[rows], n_jobs).see(tile)
+            _core.RowSummer(weights, sums[rows], n_jobs, caps).see(tile)
         return sums
 
 

@@ -107,6 +107,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if tags_of(self.metric).is_pairwise:
             raise ValueError(f"metric={self.metric!r} does not work with Dask: expected a metric that compares rows")
         settings = self._check_settings()
+        check_start(settings.init)
         check_fixed_medoids(fixed_medoids, settings.n_clusters, None)
         if candidates is not None and not dask.is_dask_collection(candidates):
             check_candidates(candidates, None)
@@ -364,3 +365,11 @@ def check_lazy(out: LabelsOut, name: str, labels: str) -> None:
             f"{describe(out, name)}: expected None for a Dask collection, whose labels are lazy; store {labels} with "
             "dask.array.store"
         )
+
+
+def check_start(init: Any) -> None:
+    """Raise for a start that needs all rows at hand: BUILD, rows near given ones, and a function of the rows."""
+    if (isinstance(init, str) and init != "build") or isinstance(init, np.ndarray):
+        return
+    shown = describe(init, "init") if isinstance(init, str) or callable(init) else "init, which holds rows,"
+    raise ValueError(f"{shown} does not work with Dask: expected 'random', 'k-means++' or another name, or row indices")

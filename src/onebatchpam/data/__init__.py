@@ -17,7 +17,14 @@
 In: X as a user passes it. Out: `Rows`, which metrics read by slice and by index, or an error that names the bad value.
 """
 
-from onebatchpam.data.arrays import check_matrix, check_quietly, check_rows, check_sparse, expand_condensed
+from onebatchpam.data.arrays import (
+    check_matrix,
+    check_quietly,
+    check_rows,
+    check_sparse,
+    expand_condensed,
+    is_sparse,
+)
 from onebatchpam.data.bfloat16 import is_bfloat16
 from onebatchpam.data.duplicates import DistinctRows, collapse_duplicates
 from onebatchpam.data.files import holds_strings, is_path, read_strings

@@ -178,10 +178,22 @@ def expand_condensed(X: Any, name: str) -> Any:
     return squareform(np.asarray(X), checks=False)
 
 
+def is_sparse(X: Any) -> bool:
+    """Tell whether X is a sparse matrix or array of scipy, or a frame of pandas whose columns are all sparse."""
+    return bool(issparse(X)) or is_sparse_frame(X)
+
+
+def is_sparse_frame(X: Any) -> bool:
+    """Tell whether X is a frame of pandas whose columns are all sparse: only such a frame has an attribute `sparse`."""
+    is_frame = type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")
+    return is_frame and X.shape[1] > 0 and hasattr(X, "sparse")
+
+
 def check_sparse(X: Any, name: str, estimator: object = None) -> SparseRows:
     """Return the rows of a sparse matrix of any format, or of an array; a matrix in canonical CSR is not copied."""
-    check_structure(X, name)
-    matrix = check_quietly(X, accept_sparse="csr", dtype="numeric", input_name=name, estimator=estimator)
+    given = X.sparse.to_coo() if is_sparse_frame(X) else X
+    check_structure(given, name)
+    matrix = check_quietly(given, accept_sparse="csr", dtype="numeric", input_name=name, estimator=estimator)
     if not issparse(matrix):
         return SparseRows(csr_array(matrix), header=X)
     if matrix.shape[1] > np.iinfo(np.int32).max:

@@ -24,12 +24,11 @@ from onebatchpam.algorithms import (
     read_features,
     warn_if_imperfect,
 )
-from onebatchpam.answers import LabelArray, assess
+from onebatchpam.answers import LabelArray, settle
 from onebatchpam.batch import resolve_batch_size
 from onebatchpam.evaluation.plots import plot_k_selection
-from onebatchpam.evaluation.silhouette import mean_silhouette
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import Assignment, assign, draw_medoids
+from onebatchpam.search import draw_medoids
 from onebatchpam.space import Space, choose_candidates, open_space
 
 # The inertia has an elbow only if it falls below the straight line by more than this fraction of its total decrease.
@@ -247,13 +246,9 @@ def choose_template(estimator: Any, metric: MetricLike | None, metric_params: di
 
 def judge(space: Space, medoids: Indices, advice: str | None, stages: Stages) -> tuple[Indices, float, float]:
     """Return medoids, moved apart if they are duplicates, with their objective and their average silhouette."""
-    assessment = assess(space.distances_from(medoids), stages)
-    known = Assignment(assessment.labels, assessment.distances, space.weights)
-    spread, assignment = assign(space, medoids, stages, known)
-    if not np.array_equal(spread, medoids):
-        assessment = assess(space.distances_from(spread), stages)
+    spread, assignment, silhouette = settle(space, medoids, stages)
     warn_if_imperfect(advice, len(medoids), assignment.profile(len(medoids)).weights)
-    return spread, assignment.inertia, mean_silhouette(assessment, space.weights)
+    return spread, assignment.inertia, silhouette
 
 
 def check_k_range(k_range: Any) -> list[int]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from onebatchpam._parameters import describe
 from onebatchpam._progress import Stages
 from onebatchpam.algorithms import MedoidEstimator
-from onebatchpam.answers import RowAssessment, assess
+from onebatchpam.answers import assess, mean_silhouette
 
 
 def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
@@ -49,8 +48,3 @@ def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
     if len(model.medoid_indices_) < 2:
         raise ValueError("n_clusters=1: the medoid silhouette compares two medoids; expected n_clusters >= 2")
     return mean_silhouette(assess(model._distances_to_medoids(X), Stages()))
-
-
-def mean_silhouette(assessment: RowAssessment, weights: NDArray[np.float64] | None = None) -> float:
-    """Return the average medoid silhouette of rows, weighted if there are weights; NaN if there is a single medoid."""
-    return np.nan if assessment.silhouettes is None else float(np.average(assessment.silhouettes, weights=weights))

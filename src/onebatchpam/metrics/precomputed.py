@@ -22,10 +22,13 @@ class Precomputed(Metric):
 
     is_fitted: bool = False
     among_medoids: NDArray[Any] | None = None  # the entries of the fitted matrix at the rows and columns of the medoids
+    n_fitted: int | None = None  # number of fitted rows; None in models of 0.1.0
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> MatrixRows:
         """Return the rows of a square matrix, or after the fit of a matrix of new rows x fitted rows."""
-        matrix = check_matrix(X if self.is_fitted else expand_condensed(X, name), name, estimator)
+        if not self.is_fitted or self.holds_all_pairs(X):
+            X = expand_condensed(X, name)
+        matrix = check_matrix(X, name, estimator)
         if not self.is_fitted and matrix.shape[0] != matrix.shape[1]:
             raise ValueError(
                 f"{name} has shape {matrix.shape}: metric='precomputed' expects a square matrix of dissimilarities; "
@@ -40,7 +43,12 @@ class Precomputed(Metric):
         return MatrixRows(matrix, are_points=self.is_fitted)
 
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Precomputed:
-        return replace(self, is_fitted=True)
+        return replace(self, is_fitted=True, n_fitted=rows.n)
+
+    def holds_all_pairs(self, X: Any) -> bool:
+        """Tell whether X holds a distance for each pair of the fitted rows, as scipy's `pdist` returns them."""
+        n = self.n_fitted
+        return n is not None and n > 2 and np.shape(X) == (n * (n - 1) // 2,)
 
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
         assert isinstance(points, MatrixRows) and isinstance(rows, MatrixRows)  # noqa: PT018 (both come from check)

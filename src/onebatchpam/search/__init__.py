@@ -8,6 +8,8 @@
       └ first_medoids: rows drawn by k-means++ and its relatives, whose local search knows the two_nearest medoids of
         each row; build: rows chosen by PAM's BUILD
 
+    clarans: swaps of random rows, without a block
+    silhouettes: the same search for the medoid silhouette
     ordering: medoids in an order of which every prefix is a good smaller selection
     enlarge: swaps until every cluster has a least weight, on a block (sizes) and on samples of all rows
     bandit: the searches of BanditPAM, on samples of references instead of a block
@@ -44,6 +46,7 @@ from onebatchpam.search.candidates import (
     rank_members,
     smallest_of_each,
 )
+from onebatchpam.search.clarans import Wandered, wander
 from onebatchpam.search.confirmation import TransposedDistances
 from onebatchpam.search.enlarge import (
     DrawnContests,
@@ -73,6 +76,17 @@ from onebatchpam.search.refine import (
     count_confirming,
     count_refining,
 )
+from onebatchpam.search.silhouettes import search_silhouettes
 from onebatchpam.search.sizes import ROUNDING
-from onebatchpam.search.start import Start, check_init, check_n_init, choose_start, draw_medoids, starts_by_build
+from onebatchpam.search.start import (
+    Init,
+    Start,
+    call_init,
+    check_init,
+    check_n_init,
+    choose_start,
+    draw_medoids,
+    further_starts,
+    starts_by_build,
+)
 from onebatchpam.search.swaps import MANY_CANDIDATES, SwapOptions, SwapResult, level_sizes, run_swaps, swap_search

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.blocks import WholeBlock
+from onebatchpam.blocks import Block
 
 
 @dataclass(frozen=True)
@@ -22,25 +23,24 @@ class Build:
     k: int
     fixed: Indices  # places of the fixed medoids among the candidates, which are the rows of the block
 
-    def choose(self, block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> Indices:
+    def choose(self, block: Block, weights: NDArray[np.float64], run: Run) -> Indices:
         """Choose k rows of a block, the fixed ones first; of rows that lower the loss equally, the most central one."""
-        order = most_central_first(block, weights, n_jobs)
+        order = most_central_first(block, weights, run.n_jobs)
         n_fixed = len(self.fixed)
         medoids = np.concatenate([self.fixed, np.empty(self.k - n_fixed, np.int64)])
-        nearest = np.min(block[self.fixed], axis=0, initial=np.inf)
-        for slot in range(n_fixed, self.k):
-            losses = weighted_sums(np.minimum(block, nearest), weights, n_jobs)
-            losses[medoids[:slot]] = np.inf
-            medoids[slot] = order[np.argmin(losses[order])]
-            np.minimum(nearest, block[medoids[slot]], out=nearest)
+        nearest = np.full(block.m, np.inf, np.float32)
+        if n_fixed:
+            nearest = block.rows(self.fixed).min(axis=0)
+        with run.stages.stage("initial medoids", total=self.k - n_fixed, unit=" medoids") as bar:
+            for slot in range(n_fixed, self.k):
+                losses = block.weighted_sums(weights, run.n_jobs, nearest)
+                losses[medoids[:slot]] = np.inf
+                medoids[slot] = order[np.argmin(losses[order])]
+                np.minimum(nearest, block.rows(medoids[slot : slot + 1])[0], out=nearest)
+                bar.update(1)
         return medoids
 
 
-def most_central_first(block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> Indices:
+def most_central_first(block: Block, weights: NDArray[np.float64], n_jobs: int) -> Indices:
     """Return the row indices of a block, those with the smallest weighted sums first."""
-    return np.argsort(weighted_sums(block, weights, n_jobs), kind="stable")
-
-
-def weighted_sums(block: NDArray[np.float32], weights: NDArray[np.float64], n_jobs: int) -> NDArray[np.float64]:
-    """Return the weighted sum of every row of a block."""
-    return WholeBlock(block).weighted_sums(weights, n_jobs)
+    return np.argsort(block.weighted_sums(weights, n_jobs), kind="stable")

@@ -6,15 +6,17 @@ the distance to the medoids drawn before. The default power is 1, because the k-
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from onebatchpam._draws import are_equal, rows_of_ranks, sample_by_odds
+from onebatchpam._draws import are_equal, rows_of_ranks, sample_by_odds, sample_by_weight
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
+from onebatchpam.blocks import WholeBlock, compute_checked
 from onebatchpam.search.two_nearest import TwoNearest
 from onebatchpam.space import Space
 
@@ -150,6 +152,26 @@ def kmc2(space: Space, k: int, run: Run, *, chain_length: int = CHAIN_LENGTH, po
             values = block[np.arange(chain_length), nearest]
             distances.check(slice(0, chain_length), nearest, values)
             medoids[slot] = chain[walk_chain(values, power, run.rng)]
+            bar.update(1)
+    return medoids
+
+
+def lab(space: Space, k: int, run: Run) -> Indices:
+    """Choose medoids one after the other, as BUILD does, but each among a few rows by its loss at a few points.
+
+    This is LAB, linear approximative BUILD: candidates and points are 10 + sqrt(n) rows each, drawn for every medoid.
+    """
+    medoids = begin_with_fixed(space, k)
+    size = min(space.n, 10 + math.isqrt(space.n))
+    with run.stages.stage("initial medoids", total=k, unit=" medoids") as bar:
+        for slot in range(len(space.fixed), k):
+            points = sample_by_weight(space.weights, size, run.rng)
+            candidates = np.unique(draw_with_replacement(space, size, medoids[:slot], run.rng))
+            nearest = None
+            if slot:
+                nearest = compute_checked(space.distances_from(medoids[:slot], points.indices)).min(axis=1)
+            block = WholeBlock(compute_checked(space.distances_to(points.indices, candidates)))
+            medoids[slot] = candidates[np.argmin(block.weighted_sums(points.weights, run.n_jobs, nearest))]
             bar.update(1)
     return medoids
 

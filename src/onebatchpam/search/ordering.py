@@ -21,9 +21,8 @@ from onebatchpam import _core
 from onebatchpam._draws import Batch
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, tile_bounds
-from onebatchpam.blocks import compute_checked
+from onebatchpam.blocks import WholeBlock, compute_checked
 from onebatchpam.metrics import are_dissimilarities
-from onebatchpam.search.build import weighted_sums
 from onebatchpam.search.confirmation import TransposedDistances
 from onebatchpam.space import Space
 
@@ -56,7 +55,7 @@ def order_medoids(space: Space, medoids: Indices, points: Batch, run: Run) -> Or
     distances = TransposedDistances(space, points.indices, medoids, run.n_jobs)
     block = compute_checked(distances, run.stages)
     with run.stages.stage("order", total=len(medoids), unit=" representatives") as bar:
-        alone = weighted_sums(block, points.weights, run.n_jobs)
+        alone = WholeBlock(block).weighted_sums(points.weights, run.n_jobs)
         order = order_greedily(block, points.weights, alone, n_fixed, bar)
     return Ordered(medoids[order], int(np.argmin(alone[order])))
 

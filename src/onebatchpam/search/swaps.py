@@ -75,6 +75,7 @@ class SwapOptions:
     n_fixed: int = 0  # this many medoids, the first ones, are never swapped
     # With more than MANY_CANDIDATES, the search ends with a pass that lowers the loss by less than this fraction of it.
     least_progress: float = 0.0
+    steepest: bool = False  # make only the best swap of each pass, as PAM does, instead of every one that improves
 
 
 def run_swaps(
@@ -85,27 +86,51 @@ def run_swaps(
     run: Run,
     candidates: Candidates | None = None,
 ) -> SwapResult:
-    """Improve medoids by eager swaps until a full cycle of candidates brings no swap.
+    """Improve medoids by swaps until a full cycle of candidates brings no swap.
 
     The candidates are all rows of the block, or those that are named; the result names medoids by their rows as well.
     """
-    if candidates is not None and candidates.indices is not None:
-        places = start if isinstance(start, Build) else candidates.places(start)
-        search = run_swaps(block.subset(candidates.indices), places, weights, options, run)
-        return replace(search, medoids=candidates.rows(search.medoids))
-    if isinstance(start, Build):
-        return _run_from_build(block, start, weights, options, run)
+    block, medoids, rows = place_start(block, start, weights, run, candidates)
     with run.stages.stage("swap search", unit=" candidates") as bar:
-        if len(start) == 1 and options.n_fixed == 0:
-            return _find_best_single(block, start, weights, run.n_jobs)
-        medoids, n_swaps = start, 0
-        for spaced in choose_levels(block.n, start):
-            level = block if spaced is None else block.subset(spaced)
-            places = medoids if spaced is None else np.searchsorted(spaced, medoids)
-            search = _sweep_until_idle(level, places, weights, options, run.n_jobs, bar)
-            medoids = search.medoids if spaced is None else spaced[search.medoids]
-            n_swaps += search.n_swaps
-        return replace(search, medoids=medoids, n_swaps=n_swaps)
+        search = _search(block, medoids, weights, options, run.n_jobs, bar)
+    return search if rows is None else replace(search, medoids=rows[search.medoids])
+
+
+def place_start(
+    block: Block, start: Indices | Build, weights: NDArray[np.float64], run: Run, candidates: Candidates | None = None
+) -> tuple[Block, Indices, Indices | None]:
+    """Return the block of the candidates, in the order in which they are tried, and the places of the start in it.
+
+    The last of the three results are the rows at all places; None if each row is at its own place. After BUILD, the
+    most central candidates are tried first.
+    """
+    rows = None
+    if candidates is not None and candidates.indices is not None:
+        block, rows = block.subset(candidates.indices), candidates.indices
+        start = start if isinstance(start, Build) else candidates.places(start)
+    if not isinstance(start, Build):
+        return block, start, rows
+    order = most_central_first(block, weights, run.n_jobs)
+    medoids = np.argsort(order)[start.choose(block, weights, run)]
+    return block.subset(order), medoids, order if rows is None else rows[order]
+
+
+def _search(
+    block: Block, start: Indices, weights: NDArray[np.float64], options: SwapOptions, n_jobs: int, bar: tqdm
+) -> SwapResult:
+    """Improve medoids by swaps, in levels if there are very many candidates."""
+    if len(start) == 1 and options.n_fixed == 0 and options.max_iter > 0:
+        return _find_best_single(block, start, weights, n_jobs)
+    if options.steepest:
+        return _swap_best(block, start, weights, options, n_jobs, bar)
+    medoids, n_swaps = start, 0
+    for spaced in choose_levels(block.n, start):
+        level = block if spaced is None else block.subset(spaced)
+        places = medoids if spaced is None else np.searchsorted(spaced, medoids)
+        search = _sweep_until_idle(level, places, weights, options, n_jobs, bar)
+        medoids = search.medoids if spaced is None else spaced[search.medoids]
+        n_swaps += search.n_swaps
+    return replace(search, medoids=medoids, n_swaps=n_swaps)
 
 
 def choose_levels(n: int, medoids: Indices) -> Iterator[Indices | None]:
@@ -157,23 +182,28 @@ def _sweep_until_idle(
     return SwapResult(np.array(search.medoids, dtype=np.int64), search.loss, n_iter, search.n_swaps, is_done)
 
 
+def _swap_best(
+    block: Block, medoids: Indices, weights: NDArray[np.float64], options: SwapOptions, n_jobs: int, bar: tqdm
+) -> SwapResult:
+    """Make the best of all swaps, pass after pass, until none improves the loss; of equal ones, the first candidate."""
+    search = _core.SwapSearch(block.n, medoids, block.rows(medoids), weights, options.tol, options.n_fixed)
+    n_iter, is_done = 0, options.n_fixed == len(medoids)
+    while n_iter < options.max_iter and not is_done:
+        n_iter += 1
+        gains, _ = block.best_swaps(search, n_jobs)
+        gains[search.medoids] = -np.inf
+        best = int(np.argmax(gains))
+        is_done = not np.isfinite(gains[best]) or not search.try_candidates([best], block.rows(np.array([best])))
+        bar.set_postfix(passes=n_iter, swaps=search.n_swaps, refresh=False)
+        bar.update(block.n)
+    return SwapResult(np.array(search.medoids, dtype=np.int64), search.loss, n_iter, search.n_swaps, is_done)
+
+
 def _find_best_single(block: Block, start: Indices, weights: NDArray[np.float64], n_jobs: int) -> SwapResult:
     """Return the row with the smallest weighted sum, which is the best single medoid."""
     sums = block.weighted_sums(weights, n_jobs)
     best = int(np.argmin(sums))
     return SwapResult(np.array([best], dtype=np.int64), float(sums[best]), 1, int(best != start[0]), True)
-
-
-def _run_from_build(
-    block: Block, start: Build, weights: NDArray[np.float64], options: SwapOptions, run: Run
-) -> SwapResult:
-    """Search from the medoids that BUILD chooses, and try the most central candidates first."""
-    entries = block.rows(np.arange(block.n))
-    order = most_central_first(entries, weights, run.n_jobs)
-    places = np.argsort(order)  # the position of each row in this order
-    medoids = places[start.choose(entries, weights, run.n_jobs)]
-    search = run_swaps(WholeBlock(entries[order]), medoids, weights, options, run)
-    return replace(search, medoids=order[search.medoids])
 
 
 def swap_search(

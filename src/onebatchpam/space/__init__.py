@@ -10,5 +10,5 @@ tile.
 from onebatchpam.space.candidates import Candidates
 from onebatchpam.space.choose import are_enough, check_number_of_candidates, choose_candidates
 from onebatchpam.space.distances import Distances, Tally, TiledDistances, name_in
-from onebatchpam.space.open import distance_block, open_space, warn_of_data
+from onebatchpam.space.open import are_compared_sparse, distance_block, open_space, warn_of_data
 from onebatchpam.space.space import SMALLEST_SCALE, Space

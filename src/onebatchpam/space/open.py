@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from onebatchpam._memory import check_n_rows
 from onebatchpam._parameters import Weights, describe, spread_weights
 from onebatchpam._warn import warn
-from onebatchpam.data import load_sparse
+from onebatchpam.data import is_sparse, load_sparse
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric, resolve_threads, tags_of
 from onebatchpam.space.distances import Distances
 from onebatchpam.space.space import Space
@@ -28,13 +28,18 @@ def open_space(
 ) -> Space:
     """Check a data set, fit the metric to it, and return the space of its rows, with checked weights."""
     X = load_sparse(X, "X")
-    resolved = resolve_metric(metric, metric_params, sparse=issparse(X))
+    resolved = resolve_metric(metric, metric_params, sparse=are_compared_sparse(X, metric))
     rows = resolved.check(X, "X", estimator=estimator)
     check_n_rows(rows.n, "X")
     weights = spread_weights(sample_weight, rows.n)
     fitted = resolved.fit(rows, weights)
     warn_of_data(fitted)
     return Space(fitted.encode(rows), fitted, n_jobs, weights)
+
+
+def are_compared_sparse(X: Any, metric: MetricLike) -> bool:
+    """Tell whether rows are compared as sparse ones: a sparse matrix, and a frame with sparse columns if it can be."""
+    return bool(issparse(X)) or (is_sparse(X) and tags_of(metric).takes_sparse)
 
 
 def warn_of_data(metric: Metric) -> None:
@@ -94,7 +99,7 @@ def distance_block(
     n_threads = resolve_threads(n_jobs, metric)
     check_block_out(out)
     X, Y = load_sparse(X, "X"), load_sparse(Y, "Y")
-    resolved = resolve_metric(metric, metric_params, sparse=issparse(X) or issparse(Y))
+    resolved = resolve_metric(metric, metric_params, sparse=any(are_compared_sparse(each, metric) for each in (X, Y)))
     rows = resolved.check(X, "X")
     fitted = resolved.fit(rows)
     points = fitted.read(Y, "Y").in_memory()

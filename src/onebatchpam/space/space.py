@@ -63,6 +63,17 @@ class Space:
             tally=self.tally,
         )
 
+    def distances_to_others(self, points: Rows, name: str, first: int = 0) -> NDArray[Any]:
+        """Return d(row, point) for all rows and a point that is no row of the data, the row `first` of `name`."""
+        distances = Distances(
+            self.rows,
+            self.metric.pack(points, self.rows, self._n_jobs),
+            name_row=name_in("X", self._indices),
+            name_column=name_in(name, np.array([first])),
+            tally=self.tally,
+        )
+        return distances.column()
+
     def distances_to_mean(self) -> NDArray[np.float64]:
         """Return d(row, mean) for all rows."""
         mean = self.metric.mean(self.rows, self.weights)

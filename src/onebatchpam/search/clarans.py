@@ -1,0 +1,59 @@
+"""The search of CLARANS: rows drawn at random are swapped in if that lowers the loss, until many in a row do not.
+
+No block is held. A row that is drawn is compared with all rows, and all swaps of it with a medoid are evaluated
+together, as in FastCLARANS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onebatchpam._run import Run
+from onebatchpam._tiles import Indices
+from onebatchpam.search.first_medoids import draw_with_replacement
+from onebatchpam.search.two_nearest import TwoNearest
+from onebatchpam.space import Space
+
+
+@dataclass(frozen=True)
+class Wandered:
+    """The medoids at which a random search ended, their loss, and how many rows it tried and swapped in."""
+
+    medoids: Indices
+    loss: float
+    n_tried: int
+    n_swaps: int
+
+
+def wander(space: Space, start: Indices, n_failures: int, tol: float, run: Run) -> Wandered:
+    """Try random rows until `n_failures` in a row bring no swap that lowers the loss by more than a fraction `tol`."""
+    medoids, k, n_fixed = start.copy(), len(start), len(space.fixed)
+    two_nearest = TwoNearest(space.n)
+    for slot in range(k):
+        two_nearest.add(slot, distances_of(medoids[slot], space))
+    loss = float(space.weights @ two_nearest.distances[0])
+    n_tried = n_swaps = n_idle = 0
+    if n_fixed == k or k == space.candidates.n:
+        n_failures = 0  # there is nothing to swap
+    with run.stages.stage("swap search", unit=" candidates") as bar:
+        while n_idle < n_failures and loss > 0:
+            n_tried, n_idle = n_tried + 1, n_idle + 1
+            candidate = draw_with_replacement(space, 1, medoids, run.rng)[0]
+            row = distances_of(candidate, space)
+            changes = two_nearest.changes(row, space.weights, k)
+            slot = n_fixed + int(np.argmin(changes[n_fixed:]))
+            if changes[slot] < -tol * loss:
+                medoids[slot] = candidate
+                two_nearest.replace(slot, row, space, medoids)
+                loss = float(space.weights @ two_nearest.distances[0])
+                n_swaps, n_idle = n_swaps + 1, 0
+            bar.set_postfix(swaps=n_swaps, refresh=False)
+            bar.update(1)
+    return Wandered(medoids, loss, n_tried, n_swaps)
+
+
+def distances_of(row: np.int64, space: Space) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """Return the dissimilarities of a row, as a medoid, to all rows."""
+    return space.distances_from(np.array([row])).column().astype(np.float32, copy=False)
