@@ -18,6 +18,7 @@ from bench.report import report
 from bench.studies import (
     certificate,
     chaos,
+    costly,
     dask,
     embeddings,
     estimate,
@@ -47,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         limits,
         embeddings,
         series,
+        costly,
         memory,
         estimate,
         threads,
