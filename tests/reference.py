@@ -25,9 +25,14 @@ from bench.fuzz.naive import (  # noqa: F401 (tests find them here)
 )
 
 
-def batch_size(n, k):
-    """Return 100 ln(k n), but at least ten points per medoid; return n if it is less than four times that number."""
+def batch_size(n, k, costly=False, symmetric=False):
+    """Return 100 ln(k n), but at least ten points per medoid; return n if it is less than four times that number.
+
+    If dissimilarities are costly, return n if all pairs are not more than the n (m + 15 k + 100) of a batch.
+    """
     m = max(math.ceil(100 * math.log(k * n)), 10 * k)
+    if costly:
+        return n if n * n / (2 if symmetric else 1) <= n * (m + 15 * k + 100) else m
     return n if n < 4 * m else m
 
 

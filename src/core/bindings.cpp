@@ -24,6 +24,7 @@
 #include "kernels/table.hpp"
 #include "parallel.hpp"
 #include "search/arms.hpp"
+#include "search/column.hpp"
 #include "search/dual.hpp"
 #include "search/reduce.hpp"
 #include "search/silhouette.hpp"
@@ -107,6 +108,15 @@ void fill_viewed(const PackedColumns& self, Matrix<T> rows, Block<float> out, Vi
     check_fill(self, rows, out);
     check_viewed("out", out, viewer);
     self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), viewer);
+}
+
+template <class T, class Out>
+void fill_one_column(const std::string& metric, Matrix<T> rows, Array<T> point, Block<Out> out, int n_threads) {
+    require(point.shape(0) > 0, "point is empty: expected a value for each feature");
+    check_row_length("rows", rows, point.shape(0), "features");
+    check_shape("out", out, {rows.shape(0), 1}, "rows x 1");
+    fill_column(metric_of(metric), rows.data(), rows.shape(0), rows.shape(1), point.data(), out.data(), row_stride(out),
+                threads(n_threads));
 }
 
 void see_all(Viewer& self, Block<const float> rows) {
@@ -476,6 +486,17 @@ NB_MODULE(_core, module) {
         .def_prop_ro(
             "removal_changes", [](const SilhouetteSearch& self) { return self.removal_changes(); },
             "The change of the loss if each of the k medoids is removed and nothing takes its place.");
+
+    const char* compares = "Write the dissimilarities of all rows to one point.";
+    const auto def_column = [&](auto function) {
+        module.def("fill_column", function, "metric"_a, "rows"_a.noconvert(), "point"_a.noconvert(),
+                   "out"_a.noconvert(), "n_threads"_a, release(), compares);
+    };
+    def_column(fill_one_column<float, float>);
+    def_column(fill_one_column<double, float>);
+    def_column(fill_one_column<double, double>);
+    def_column(fill_one_column<std::uint8_t, float>);
+    def_column(fill_one_column<std::uint8_t, double>);
 
     module.def("add_build_moments", add_build, "block"_a.noconvert(), "rows"_a.noconvert(),
                "nearest_distances"_a.noconvert(), "weights"_a.noconvert(), "least_gain"_a, "moments"_a.noconvert(),

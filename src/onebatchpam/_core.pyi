@@ -347,6 +347,48 @@ class SilhouetteSearch:
         The change of the loss if each of the k medoids is removed and nothing takes its place.
         """
 
+@overload
+def fill_column(
+    metric: str,
+    rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    point: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    n_threads: int,
+) -> None: ...
+@overload
+def fill_column(
+    metric: str,
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    point: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    n_threads: int,
+) -> None: ...
+@overload
+def fill_column(
+    metric: str,
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    point: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
+    n_threads: int,
+) -> None: ...
+@overload
+def fill_column(
+    metric: str,
+    rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    point: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    n_threads: int,
+) -> None: ...
+@overload
+def fill_column(
+    metric: str,
+    rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    point: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
+    n_threads: int,
+) -> None:
+    """Write the dissimilarities of all rows to one point."""
+
 def add_build_moments(
     block: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],

@@ -152,3 +152,18 @@ class TestWeights:
         block[2, 1] = np.nan
         with pytest.raises(ValueError, match="row 12, column 1 of the block is nan"):
             BlockScan(15, n_jobs=1).see(block, slice(10, 15))
+
+
+@pytest.mark.parametrize("k", [1, 5, 25, 200])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_costly_batch_is_all_rows_only_if_these_are_fewer_pairs(k, symmetric):
+    for n in range(k, 20_000, 97):
+        assert batch_size(n, k, costly=True, symmetric=symmetric) == reference.batch_size(n, k, True, symmetric)
+
+
+def test_text_is_costly():
+    words = ["".join("ab"[bit] for bit in np.random.RandomState(seed).randint(0, 2, 9)) for seed in range(2400)]
+    costly = OneBatchPAM(2, metric="levenshtein", random_state=0, refine=1, max_iter=1)
+    assert costly.estimate_cost(words).batch_size == batch_size(2400, 2, costly=True, symmetric=True) < 2400
+    # A batch that is not refined has an objective that is higher by more than with all rows.
+    assert costly.set_params(refine=0).estimate_cost(words).batch_size == 2400

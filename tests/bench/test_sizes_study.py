@@ -1,4 +1,4 @@
-"""The studies of cluster sizes, of embeddings, of series and of threads run, and print what they promise."""
+"""Studies of sizes, embeddings, costly dissimilarities, series and threads run, and print what they promise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.data.synthetic import make_unit_vector_pieces
-from bench.studies import embeddings, sizes, threads
+from bench.studies import costly, embeddings, sizes, threads
 
 
 def test_the_best_of_all_medoids():
@@ -47,6 +47,15 @@ def test_embeddings(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.count("\n| 300 x 8 | 3 | float") == 4
     assert main(command) == 0  # all runs have a record
     assert "seed=0" not in capsys.readouterr().out
+
+
+def test_costly_dissimilarities(capsys, monkeypatch):
+    monkeypatch.setattr(costly, "SIZES", (1200,))
+    monkeypatch.setattr(costly, "KS", (2,))
+    assert main(["costly", "--seeds", "1"]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("| 1,200 | 2 | 779 | 1.00 | ")
+    assert line.endswith(" | m | all rows |")
 
 
 def test_series_need_aeon(capsys):

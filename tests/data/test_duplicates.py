@@ -8,7 +8,8 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 import reference
-from onebatchpam import FasterPAM, collapse_duplicates
+from onebatchpam import FasterPAM, _tiles, collapse_duplicates
+from onebatchpam.data import duplicates
 
 
 class TestDistinctRows:
@@ -80,3 +81,42 @@ class TestDistinctRows:
     def test_errors(self, X, message):
         with pytest.raises(ValueError, match=message):
             collapse_duplicates(X)
+
+
+def naive_inverse(X):
+    """Return the number of each row among the distinct ones, by comparing every row with all that were kept."""
+    kept, inverse = [], []
+    for row in X:
+        same = [number for number, other in enumerate(kept) if np.array_equal(row, other)]
+        inverse.append(same[0] if same else len(kept))
+        kept += [] if same else [row]
+    return inverse
+
+
+ROWS = np.random.RandomState(0).randint(0, 3, (300, 3))
+DTYPES = [np.uint8, np.int16, np.int64, np.float32, np.float64, bool, complex, "U3", "S2", "datetime64[s]"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("collide", [False, True])
+def test_rows_of_every_type_with_and_without_collisions_of_hashes(dtype, collide, monkeypatch):
+    monkeypatch.setattr(_tiles, "TILE_ENTRIES", 100)
+    if collide:
+        monkeypatch.setattr(duplicates, "hash_rows", lambda rows: (rows.sum(axis=1) % 2).astype(np.uint64))
+    X = ROWS.astype(dtype)
+    np.testing.assert_array_equal(collapse_duplicates(X).inverse, naive_inverse(X))
+    np.testing.assert_array_equal(collapse_duplicates(pd.DataFrame(ROWS).astype(object)).inverse, naive_inverse(ROWS))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.float32])
+def test_small_whole_numbers_have_different_hashes(dtype):
+    grid = np.stack(np.meshgrid(*[np.arange(40)] * 3), axis=-1).reshape(-1, 3).astype(dtype)
+    assert len(np.unique(duplicates.hash_rows(duplicates.bytes_of(grid)))) == 40**3
+
+
+def test_objects_in_tables():
+    missing = [float("nan"), None, float("nan"), pd.NA, 1, 1.0, True, "1"]
+    X = np.array([[value, 0] for value in missing], dtype=object)
+    np.testing.assert_array_equal(collapse_duplicates(X).inverse, [0, 0, 0, 0, 1, 1, 1, 2])
+    with pytest.raises(ValueError, match=r"X\[1\] cannot be compared"):
+        collapse_duplicates(pd.DataFrame({"a": [1, [2]]}))

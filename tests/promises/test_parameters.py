@@ -6,6 +6,7 @@ parameter fails the tests until its wrong values are listed.
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import tempfile
 from collections.abc import Callable
@@ -30,6 +31,9 @@ from onebatchpam.algorithms import MedoidEstimator
 def manhattan(a, b):
     return float(np.abs(a - b).sum())
 
+
+DOUBLES = ctypes.POINTER(ctypes.c_double)
+COMPILED = ctypes.CFUNCTYPE(ctypes.c_double, DOUBLES, DOUBLES, ctypes.c_ssize_t)(lambda a, b, n: abs(a[0] - b[0]))
 
 # Values that are wrong for most parameters, with the names by which `Values.accepts` refers to them.
 ODD = {
@@ -181,6 +185,8 @@ PARAMETERS = {
     "weights": replace(WEIGHTS, right=[np.float32(2), [0, 1, 1, 2]]),
     "swap_search.init": Values(accepts={"None"}, wrong=["random", [0], *INDICES], right=[(0, 1)]),
     "function": FUNCTION,
+    "costly": Values(accepts={"True"}, wrong=[1], right=[np.True_]),
+    "symmetric": Values(accepts={"True"}, wrong=[1], right=[np.True_]),
     "native_metric.function": Values(wrong=[lambda a, b, n: 0.0]),
     "axes": Values(accepts={"None"}),
     "medoids": Values(wrong=[[0, 0], [0, -1], [0.0, 1.0], ["0"], [[0], [1]], [True], OneBatchPAM], right=[(0, 1), [2]]),
@@ -275,13 +281,13 @@ def plot(X, **arguments):
 # Right values for the parameters of a function that have no default.
 FUNCTIONS = {
     "batch_size": lambda X, **given: onebatchpam.batch_size(**{"n": 100, "k": 2, **given}),
-    "block_metric": lambda X, **given: onebatchpam.block_metric(**given),
+    "block_metric": lambda X, **given: onebatchpam.block_metric(**{"function": manhattan, **given}),
     "collapse_duplicates": lambda X, **given: onebatchpam.collapse_duplicates(X, **given),
     "distance_block": lambda X, **given: onebatchpam.distance_block(X, X, **given),
     "medoid_silhouette": lambda X, **given: medoid_silhouette(X, **given),
     "medoids_of": lambda X, **given: onebatchpam.medoids_of(X, **{"labels": [0, 1] * 15, **given}),
-    "native_metric": lambda X, **given: onebatchpam.native_metric(**given),
-    "pair_metric": lambda X, **given: onebatchpam.pair_metric(**given),
+    "native_metric": lambda X, **given: onebatchpam.native_metric(**{"function": COMPILED, **given}),
+    "pair_metric": lambda X, **given: onebatchpam.pair_metric(**{"function": manhattan, **given}),
     "required_batch_size": lambda X, **given: onebatchpam.required_batch_size(
         **{"n": 100, "diameter": 1.0, "gap": 0.1, "n_swaps": 5, **given}
     ),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from onebatchpam.search.first_medoids import kmeans_plus_plus, random_medoids
+from onebatchpam.search.first_medoids import draw_from_sums, kmeans_plus_plus, random_medoids
 from spaces import make_matrix_space, make_run, make_space
 
 
@@ -49,3 +49,23 @@ class TestFirstMedoids:
         for seed in range(20):
             medoids = kmeans_plus_plus(make_matrix_space(matrix), 2, make_run(np.random.RandomState(seed)))
             assert 2 in medoids
+
+
+class LastNumber(np.random.RandomState):
+    """A generator whose next number is the largest below 1."""
+
+    def random_sample(self, size=None):
+        return np.nextafter(1, 0)
+
+
+def test_draws_from_sums_are_those_of_numpy():
+    odds = np.random.RandomState(0).random_sample(50) * (np.arange(50) % 3 > 0)
+    ours = [draw_from_sums(odds.cumsum(), np.random.RandomState(seed)) for seed in range(200)]
+    theirs = [np.random.RandomState(seed).choice(50, p=odds / odds.sum()) for seed in range(200)]
+    assert ours == theirs
+    assert odds[ours].all()
+
+
+def test_a_sum_that_is_rounded_up_draws_the_last_odds_that_are_not_zero():
+    assert draw_from_sums(np.array([0.0, 5e-324, 5e-324]), LastNumber()) == 1
+    assert draw_from_sums(np.array([1.0, 2.0, 2.0]), LastNumber()) == 1

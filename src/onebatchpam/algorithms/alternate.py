@@ -14,7 +14,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, TileBuffer
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection
-from onebatchpam.blocks import WholeBlock, fill_checked, square_block
+from onebatchpam.blocks import WholeBlock, fill_checked, is_mirrored, square_block, sum_mirrored
 from onebatchpam.metrics import MetricLike
 from onebatchpam.search import Assignment, Build, Start, assign, choose_start, further_starts, split_by_label
 from onebatchpam.space import Space
@@ -222,6 +222,8 @@ def find_middle(
 def sum_to_members(space: Space, candidates: Indices, members: Indices, n_jobs: int) -> NDArray[np.float64]:
     """Return for each candidate the weighted sum of its dissimilarities to all members, computed tile by tile."""
     sums, weights = np.empty(len(candidates)), space.weights[members]
+    if is_mirrored(space, members, candidates):
+        return sum_mirrored(space, members, weights, n_jobs)
     distances = space.distances_to(members, candidates)
     buffer = TileBuffer(distances.n_columns)
     for rows in distances.tiles():

@@ -12,7 +12,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection, advise_more_passes
-from onebatchpam.blocks import WholeBlock, compute_checked
+from onebatchpam.blocks import WholeBlock, compute_block
 from onebatchpam.metrics import MetricLike
 from onebatchpam.search import Build, SwapOptions, SwapResult, assign_all, random_medoids, run_swaps, starts_by_build
 from onebatchpam.space import Space
@@ -176,7 +176,7 @@ class FasterCLARA(MedoidEstimator):
             candidates = sample.indices
             if space.candidates.indices is not None:
                 candidates = draw_candidates(space, size, medoids, run)
-            block = WholeBlock(compute_checked(space.distances_to(sample.indices, candidates), run.stages))
+            block = WholeBlock(compute_block(space, sample.indices, candidates, run.stages))
             fixed = np.searchsorted(candidates, space.fixed)
             start = Build(k, fixed) if builds else random_medoids(len(candidates), k, run.rng, fixed)
             search = run_swaps(block, start, sample.weights, options, run)

@@ -16,7 +16,7 @@ from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_STARTS, MOST_ROWS_FO
 from onebatchpam.algorithms.rates import Rates, measure_rates
 from onebatchpam.answers import STORAGES
 from onebatchpam.batch import resolve_batch_size
-from onebatchpam.blocks import affordable_rank, choose_storage
+from onebatchpam.blocks import affordable_rank, choose_storage, count_mirrored
 from onebatchpam.metrics import MetricLike, tags_of
 from onebatchpam.search import (
     CANDIDATES_PER_MEDOID,
@@ -147,7 +147,8 @@ class Stage:
 
 def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> CostEstimate:
     """Estimate the cost of a fit to n rows, of which some or all are in the space."""
-    k, m = settings.n_clusters, resolve_batch_size(settings.batch_size, n, settings.n_clusters)
+    k = settings.n_clusters
+    m = resolve_batch_size(settings.batch_size, n, k, space.metric if settings.refine else None)
     first = np.zeros(1, np.int64)
     is_cheap = space.distances_to(first, first).is_cheap
     storage = choose_storage(n, m, k, settings.memory_limit, is_cheap=is_cheap)
@@ -155,7 +156,7 @@ def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> Co
     n_starts = count_starts(n, m, settings)
     has_core = EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
     stages = {
-        "distances": Stage(kept=n * m) if storage == "whole" else Stage(computed=n * m),
+        "distances": Stage(kept=count_of_block(space, n, m)) if storage == "whole" else Stage(computed=n * m),
         "swap search": search_work(n, m, levels, storage, n_starts),
         "refinement": refinement_work(n, m, k, n_rounds, storage, n_starts),
         "pool search": pool_work(n, m, k, n_starts),
@@ -180,6 +181,11 @@ def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> Co
         n_jobs=settings.n_jobs,
         seconds={name: stage.seconds(rates) for name, stage in stages.items() if stage != Stage()},
     )
+
+
+def count_of_block(space: Space, n: int, m: int) -> int:
+    """Return how many dissimilarities of a whole block are computed; of a symmetric square one, about half."""
+    return count_mirrored(n) if m == n and space.metric.is_mirrored else n * m
 
 
 def list_levels(n: int, m: int, settings: Settings) -> list[tuple[int, int]]:

@@ -9,7 +9,17 @@ from onebatchpam import _tiles
 from onebatchpam._draws import Batch, coreset_odds, sample_by_odds, scale_to_mean
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, tile_bounds
-from onebatchpam.blocks import Block, BlockScan, WholeBlock, fill_scanned, fits_whole, of_all_rows, open_block
+from onebatchpam.blocks import (
+    Block,
+    BlockScan,
+    WholeBlock,
+    fill_mirrored,
+    fill_scanned,
+    fits_whole,
+    is_mirrored,
+    of_all_rows,
+    open_block,
+)
 from onebatchpam.space import Space
 
 
@@ -53,6 +63,10 @@ class MemoryScan:
         first, last = len(self._points), len(self._points) + len(points)
         self._points = np.concatenate([self._points, points])
         out = None if self._entries is None else self._entries[:, first:last]
+        if out is not None and is_mirrored(self._space, points, self._space.candidates.indices):
+            # Every row is a batch point and a candidate; which point is the nearest of a row is then of no use.
+            self._scan.largest = fill_mirrored(self._space, points, out, self._run.stages)
+            return
         distances = self._space.distances_to(points, self._compared)
         kept = self._space.candidates.indices if self._compared is None else None
         fill_scanned(distances, out, self._scan, self._run.stages, first, kept, self._m)

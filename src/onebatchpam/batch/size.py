@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 
-from onebatchpam._parameters import check_integer, check_not_negative
+from onebatchpam._parameters import check_flag, check_integer, check_not_negative
+from onebatchpam.metrics import Metric
 
 # The excess of the objective over FasterPAM's grows like k / m, so a batch has at least this many points per medoid.
 BATCH_POINTS_PER_MEDOID = 10
 # If there are fewer rows than this many times the batch points, all rows are the batch.
 ALL_ROWS_BELOW = 4
+# Refinement compares every row with about this many other rows for each medoid, and with some judges of its cluster.
+REFINED_PER_MEDOID, REFINED_PER_ROW = 15, 100
 
 
-def batch_size(n: int, k: int) -> int:
+def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False) -> int:
     """Return the batch size that ``batch_size="auto"`` chooses.
 
     It is the paper's 100 ln(k n), but at least ten batch points per medoid. If n is less than four times this number,
-    the batch size is n, because refinement would then cost as much as FasterPAM, which a batch of all rows amounts to.
+    the batch size is n, because refinement would then take as long as FasterPAM, which a batch of all rows amounts to.
+    If dissimilarities are costly, only their number counts: the batch size is n if comparing all rows with each other
+    takes no more of them than a batch and its refinement, about n (m + 15 k + 100).
 
     Parameters
     ----------
@@ -24,6 +29,11 @@ def batch_size(n: int, k: int) -> int:
         Number of rows.
     k : int
         Number of medoids.
+    costly : bool, default=False
+        Whether the dissimilarities take most of the time, as those of text and of functions of your own do.
+    symmetric : bool, default=False
+        Whether costly dissimilarities are computed in only one order where rows are compared with each other, as those
+        of text are.
 
     Returns
     -------
@@ -35,9 +45,15 @@ def batch_size(n: int, k: int) -> int:
     >>> from onebatchpam import batch_size
     >>> batch_size(60_000, 100)
     1561
+    >>> batch_size(3000, 10), batch_size(3000, 10, costly=True)
+    (3000, 1031)
     """
     n, k = check_integer(n, "n", at_least=1), check_integer(k, "k", at_least=1)
+    costly, symmetric = check_flag(costly, "costly"), check_flag(symmetric, "symmetric")
     m = max(math.ceil(100 * math.log(k * n)), BATCH_POINTS_PER_MEDOID * k)
+    if costly:
+        compared = n / 2 if symmetric else n  # with this many rows each row is compared if all are the batch
+        return n if compared <= m + REFINED_PER_MEDOID * k + REFINED_PER_ROW else m
     return n if n < ALL_ROWS_BELOW * m else m
 
 
@@ -47,9 +63,16 @@ def check_batch_size(size: int | None, k: int) -> None:
         raise ValueError(f"batch_size={size} is smaller than n_clusters={k}: expected 'auto' or at least {k}")
 
 
-def resolve_batch_size(size: int | None, n: int, k: int) -> int:
-    """Return the number of batch points for n rows and k medoids; None stands for "auto"."""
-    return batch_size(n, k) if size is None else min(n, size)
+def resolve_batch_size(size: int | None, n: int, k: int, metric: Metric | None = None) -> int:
+    """Return the number of batch points for n rows and k medoids; None stands for "auto".
+
+    Without a metric, dissimilarities are not taken as costly.
+    """
+    if size is not None:
+        return min(n, size)
+    if metric is None:
+        return batch_size(n, k)
+    return batch_size(n, k, costly=metric.is_costly, symmetric=metric.is_mirrored)
 
 
 def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, delta: float = 0.05) -> int:

@@ -7,8 +7,9 @@
     GrowingBlock                more and more columns of fewer rows       growing.py
 
 `reduced` keeps only the small entries of rows. `scan` fills a block; while a tile is in the cache, it checks the
-entries and notes the nearest column of each row. The storage of a block changes the time that a search takes, but its
-result by no more than the rounding of float32.
+entries and notes the nearest column of each row. `square` fills blocks that compare rows with each other; half of such
+a block is copied if the dissimilarity is symmetric. The storage of a block changes the time that a search takes, but
+its result by no more than the rounding of float32.
 
 In: dissimilarities from a `Space`. Out: tiles for `_core.SwapSearch`; of a `GrowingBlock`, entries for the arms of
 BanditPAM.
@@ -18,4 +19,12 @@ from onebatchpam.blocks.block import Block, Entries, WholeBlock, of_all_rows
 from onebatchpam.blocks.growing import GrowingBlock
 from onebatchpam.blocks.limited import affordable_rank, choose_storage, fits_whole, open_block
 from onebatchpam.blocks.reduced import ReducedRows
-from onebatchpam.blocks.scan import BlockScan, check_block, compute_checked, fill_checked, fill_scanned, square_block
+from onebatchpam.blocks.scan import BlockScan, check_block, compute_checked, fill_checked, fill_scanned
+from onebatchpam.blocks.square import (
+    compute_block,
+    count_mirrored,
+    fill_mirrored,
+    is_mirrored,
+    square_block,
+    sum_mirrored,
+)

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core, _tiles
-from onebatchpam._memory import available_bytes
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.metrics import PairError, raise_for_bad_entry
-from onebatchpam.space import SMALLEST_SCALE, Distances, Space, TiledDistances
+from onebatchpam.space import Distances, TiledDistances
 
 
 class BlockScan:
@@ -116,33 +115,3 @@ def compute_checked(distances: TiledDistances, stages: Stages | None = None) -> 
             fill_checked(distances, rows, block[rows])
             bar.update(rows.stop - rows.start)
     return block
-
-
-def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float32]:
-    """Return the dissimilarities of all candidates to all rows.
-
-    If all rows are candidates, a precomputed matrix is used in place, if that is possible.
-    """
-    candidates = space.candidates
-    whole = space.whole_block() if candidates.indices is None else None
-    if whole is not None:
-        check_block(whole, n_jobs, stages)
-        space.tally.n_distances += whole.size
-        return whole
-    require_memory(candidates.n, space.n)
-    block, scan = np.empty((candidates.n, space.n), np.float32), BlockScan(candidates.n, n_jobs)
-    fill_scanned(space.distances_to(np.arange(space.n), candidates.indices), block, scan, stages)
-    if scan.largest < SMALLEST_SCALE:
-        space.check_scale()
-    return block
-
-
-def require_memory(n_candidates: int, n: int) -> None:
-    """Raise if the block of candidates x all rows does not fit in memory, before the whole system runs out of it."""
-    needed, available = 4 * n_candidates * n, available_bytes()
-    if needed > available:
-        pairs = f"all pairs of {n:,} rows" if n_candidates == n else f"{n_candidates:,} candidates to {n:,} rows"
-        raise MemoryError(
-            f"the dissimilarities of {pairs} need {needed / 1e9:.1f} GB, and {available / 1e9:.1f} GB "
-            "of memory are available: use OneBatchPAM, which compares all rows only with a batch, or pass fewer rows"
-        )

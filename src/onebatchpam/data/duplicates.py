@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from typing import Any, NamedTuple
+import itertools
+from collections.abc import Collection, Hashable, Iterator
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from onebatchpam import _tiles
 from onebatchpam._parameters import check_weights, spread_weights
-from onebatchpam._tiles import tile_bounds
+from onebatchpam._tiles import Indices, tile_bounds
 from onebatchpam.data.npz import check_structure
 from onebatchpam.data.objects import are_objects
 from onebatchpam.data.tables import columns_of, is_missing
@@ -69,55 +70,119 @@ def collapse_duplicates(X: Any, sample_weight: ArrayLike | None = None) -> Disti
     [0, 1, 0, 0, 1]
     """
     given_weights = check_weights(sample_weight)
-    first: dict[Hashable, int] = {}
-    kept: list[int] = []
-    inverse: list[int] = []
-    try:
-        for i, key in enumerate(keys_of(X)):
-            place = first.setdefault(key, len(kept))
-            if place == len(kept):
-                kept.append(i)
-            inverse.append(place)
-    except TypeError as error:
-        raise ValueError(
-            f"X[{len(inverse)}] cannot be compared with the others ({error}): expected an array, a frame, a sparse "
-            "matrix, or a list of hashable objects; for rows of numbers pass np.asarray(X)"
-        ) from error
-    places = np.array(inverse, dtype=np.int64)
+    places = number_distinct(X)
+    kept = first_of_each(places)
     weights = np.bincount(places, spread_weights(given_weights, len(places))).astype(np.float64)
     rows = X.tocsr()[kept] if issparse(X) else _safe_indexing(X, kept)
     return DistinctRows(rows, weights, places)
 
 
-def keys_of(X: Any) -> Iterator[Hashable]:
-    """Return a hashable key for each row; equal rows have equal keys."""
+def number_distinct(X: Any) -> Indices:
+    """Return a number for each row; equal rows have equal numbers, which count from 0 in the order of X."""
     if issparse(X):
-        return sparse_keys(X)
+        return number_objects(list(sparse_keys(X)))
     if are_objects(X):
-        return iter(X)
+        return number_objects(X)
     # Objects and longdoubles are compared by value, because equal ones may differ in their bytes.
     if isinstance(X, np.ndarray) and X.dtype.char not in "Og":
-        return array_keys(X)
+        if X.ndim != 2:
+            raise ValueError(f"X has shape {X.shape}: expected rows and features, or a list of objects")
+        return number_rows(X)
     if len(getattr(X, "shape", ())) != 2:
         raise ValueError(
             f"X is of type {type(X).__name__}: expected an array, a frame, a sparse matrix, or a list of hashable "
             "objects"
         )
-    return table_keys(X)
+    columns = [number_values(column.values) for column in columns_of(X)]
+    return number_rows(np.stack(columns, axis=1) if columns else np.empty((len(X), 0)))
 
 
-def array_keys(X: NDArray[Any]) -> Iterator[bytes]:
-    """Return the bytes of each row."""
-    if X.ndim != 2:
-        raise ValueError(f"X has shape {X.shape}: expected rows and features, or a list of objects")
-    for rows in tile_bounds(len(X), _tiles.TILE_ENTRIES // max(1, X.shape[1])):
-        tile = np.ascontiguousarray(X[rows])
-        if X.dtype.kind == "f":
-            # Equal rows must have equal bytes: adding 0 turns -0.0 into 0.0, and every NaN becomes the same one.
-            tile = tile + X.dtype.type(0)
-            tile[np.isnan(tile)] = np.nan
-        for row in tile:
-            yield row.tobytes()
+def first_of_each(places: Indices) -> Indices:
+    """Return the first row of each number."""
+    kept = np.empty(places.max(initial=-1) + 1, np.int64)
+    kept[places[::-1]] = np.arange(len(places))[::-1]  # of several rows with a number, the last assignment stays
+    return kept
+
+
+def number_objects(objects: Collection[Hashable]) -> Indices:
+    """Return the number of each object among the distinct ones."""
+    try:
+        numbers = {distinct: number for number, distinct in enumerate(dict.fromkeys(objects))}
+    except TypeError:
+        refuse_unhashable(objects)
+    return np.fromiter(map(numbers.__getitem__, objects), np.int64, len(objects))
+
+
+def number_values(values: NDArray[Any]) -> Indices:
+    """Return a number for each value of a column, the same for equal ones and for all that are missing."""
+    if values.dtype != object:
+        return np.unique(values, return_inverse=True)[1].astype(np.int64).ravel()
+    objects = values.tolist()
+    try:
+        # A missing value is not equal to itself, but a dictionary finds it again, because it is the same object.
+        known = {distinct: None if is_missing(distinct) else distinct for distinct in dict.fromkeys(objects)}
+    except TypeError:
+        refuse_unhashable(objects)
+    numbers = {distinct: number for number, distinct in enumerate(dict.fromkeys(known.values()))}
+    return np.fromiter((numbers[known[value]] for value in objects), np.int64, len(objects))
+
+
+def refuse_unhashable(objects: Collection[Any]) -> NoReturn:
+    """Raise the error for the first object that has no hash; the caller knows that there is one."""
+    for i, each in enumerate(objects):
+        try:
+            hash(each)
+        except TypeError as error:
+            raise ValueError(
+                f"X[{i}] cannot be compared with the others ({error}): expected an array, a frame, a sparse matrix, or "
+                "a list of hashable objects; for rows of numbers pass np.asarray(X)"
+            ) from error
+    raise AssertionError("all objects have a hash")
+
+
+def number_rows(X: NDArray[Any]) -> Indices:
+    """Return the number of each row of a table among the distinct ones; rows are compared by their bytes.
+
+    Rows are sorted by a hash, and then compared with the first row of the same hash. It is next to impossible that
+    unequal rows have the same hash; if it happens, all rows are looked up in a dictionary.
+    """
+    hashes = np.empty(len(X), np.uint64)
+    tiles = list(tile_bounds(len(X), _tiles.TILE_ENTRIES // max(1, X.shape[1])))
+    for rows in tiles:
+        hashes[rows] = hash_rows(bytes_of(X[rows]))
+    _, first, found = np.unique(hashes, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # the distinct hashes, in the order of X
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order))
+    places = numbers[found.ravel()]
+    originals = first[order][places]
+    for rows in tiles:
+        copies = rows.start + np.flatnonzero(originals[rows] != np.arange(rows.start, rows.stop))
+        if not np.array_equal(bytes_of(X[copies]), bytes_of(X[originals[copies]])):
+            return number_objects([row.tobytes() for tile in tiles for row in bytes_of(X[tile])])
+    return places
+
+
+def bytes_of(rows: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of rows, which are equal if the rows are."""
+    if rows.dtype.kind == "f":
+        rows = rows + rows.dtype.type(0)  # a copy, in which -0.0 has become 0.0
+        rows[np.isnan(rows)] = np.nan  # all NaN have the same bytes
+    rows = np.ascontiguousarray(rows)
+    return rows.view(np.uint8).reshape(len(rows), -1) if rows.size else np.empty((len(rows), 0), np.uint8)
+
+
+def hash_rows(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return a number of 64 bits for each row of bytes."""
+    words = np.zeros((len(rows), -(-rows.shape[1] // 8)), np.uint64)
+    words.view(np.uint8)[:, : rows.shape[1]] = rows
+    factors = np.random.RandomState(0).randint(0, 2**63, words.shape[1], dtype=np.uint64) | np.uint64(1)
+    # The high bits are mixed into the low ones, because a product passes differences on to higher bits only; the low
+    # bits of most floats are all zero.
+    words ^= words >> np.uint64(32)
+    words *= factors
+    words ^= words >> np.uint64(29)
+    return words.sum(axis=1, dtype=np.uint64)
 
 
 def sparse_keys(X: Any) -> Iterator[tuple[bytes, bytes]]:
@@ -126,11 +191,5 @@ def sparse_keys(X: Any) -> Iterator[tuple[bytes, bytes]]:
     csr = csr_array(X, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
-    for start, stop in zip(csr.indptr[:-1], csr.indptr[1:], strict=True):
+    for start, stop in itertools.pairwise(csr.indptr.tolist()):
         yield csr.indices[start:stop].tobytes(), csr.data[start:stop].tobytes()
-
-
-def table_keys(X: Any) -> Iterator[tuple[Hashable, ...]]:
-    """Return a tuple of the values of each row, with None for missing values."""
-    columns = [[None if is_missing(value) else value for value in column.values.tolist()] for column in columns_of(X)]
-    return zip(*columns, strict=True)

@@ -48,6 +48,10 @@ class Metric(ABC):
     # Whether rows of the fitted data lack values, so that only some of them make good medoids: see `are_complete`.
     lacks_values = False
     advice: str | None = None  # a warning about the data to which the metric was fitted
+    # Whether half of a square block is copied, because d(a, b) is known to equal d(b, a) and takes longer to compute.
+    is_mirrored = False
+    # Whether dissimilarities take most of the time of a fit, so that as few as possible should be computed.
+    is_costly = False
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
         """Return X as rows of the kind that this metric compares."""

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from scipy import LowLevelCallable
 
 from onebatchpam import _core, _tiles
-from onebatchpam._parameters import describe
-from onebatchpam.metrics.ordered import OrderedMetric
+from onebatchpam._parameters import check_flag, describe
+from onebatchpam.data import Rows
+from onebatchpam.metrics.base import Metric
+from onebatchpam.metrics.ordered import OrderedMetric, check_symmetry
 
 # The names in scipy of the type of the third argument, an integer that is as wide as a pointer.
 COUNT_TYPES = ["long long", "ssize_t", "Py_ssize_t", "npy_intp", "intptr_t", "ptrdiff_t", "int64_t", "size_t"]
@@ -40,6 +42,8 @@ class native_metric:  # noqa: N801 (reads as a function)
         point, and `n` the number of features. A fourth argument ``void *data`` is the `user_data` of the
         LowLevelCallable. The function must be safe to call in several threads at the same time. It always gets float64:
         rows of other types are converted.
+    symmetric : bool, default=False
+        Whether the dissimilarity of two rows is the same in both orders, as in `pair_metric`.
 
     Examples
     --------
@@ -50,7 +54,8 @@ class native_metric:  # noqa: N801 (reads as a function)
     >>> metric = native_metric(signature(lambda a, b, n: abs(a[0] - b[0])))  # slow, because it calls Python
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, symmetric: bool = False) -> None:
+        self.symmetric = check_flag(symmetric, "symmetric")
         if not isinstance(function, LowLevelCallable):
             try:
                 function = LowLevelCallable(getattr(function, "ctypes", function))  # numba.cfunc has `ctypes`
@@ -85,6 +90,15 @@ class NativeFunction(OrderedMetric):
 
     function: native_metric
     allows_nan = True  # the function decides what NaN means
+
+    @property
+    def is_mirrored(self) -> bool:  # type: ignore[override]
+        return self.function.symmetric
+
+    def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
+        if self.function.symmetric:
+            check_symmetry(self, rows)
+        return self
 
     @property
     def title(self) -> str:

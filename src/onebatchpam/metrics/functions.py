@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
-from onebatchpam._parameters import check_callable
+from onebatchpam._parameters import check_callable, check_flag
 from onebatchpam.data import (
     ArrayRows,
     Rows,
@@ -30,7 +30,7 @@ from onebatchpam.data import (
 )
 from onebatchpam.metrics.base import Metric
 from onebatchpam.metrics.checks import PairError
-from onebatchpam.metrics.ordered import OrderedMetric
+from onebatchpam.metrics.ordered import OrderedMetric, check_symmetry
 
 Function = Callable[..., Any]
 
@@ -47,6 +47,10 @@ class pair_metric:  # noqa: N801 (reads as a function)
     function : callable
         A function of a candidate and a point, with the `metric_params` as keyword arguments. It returns a number that
         is finite and not negative.
+    symmetric : bool, default=False
+        Whether the dissimilarity of two rows is the same in both orders. Where rows are compared with each other, as in
+        `FasterPAM` and for data so small that all rows are the batch, the function is then called for only one of the
+        two orders. A fit tries some pairs in both orders and raises an error if they differ.
 
     Examples
     --------
@@ -59,9 +63,11 @@ class pair_metric:  # noqa: N801 (reads as a function)
     __module__ = "onebatchpam"  # the public place, by which saved models find the class
 
     function: Function
+    symmetric: bool = False
 
     def __post_init__(self) -> None:
         check_callable(self.function, "function")
+        check_flag(self.symmetric, "symmetric")
 
     def __call__(self, a: Any, b: Any, **params: Any) -> Any:
         return self.function(a, b, **params)
@@ -79,6 +85,10 @@ class block_metric:  # noqa: N801 (reads as a function)
     function : callable
         A function of a block of candidates and a block of points, with the `metric_params` as keyword arguments. It
         returns numbers that are finite and not negative.
+    symmetric : bool, default=False
+        Whether the dissimilarity of two rows is the same in both orders. Where rows are compared with each other, as in
+        `FasterPAM` and for data so small that all rows are the batch, the function is then called for only one of the
+        two orders. A fit tries some pairs in both orders and raises an error if they differ.
 
     Examples
     --------
@@ -93,9 +103,11 @@ class block_metric:  # noqa: N801 (reads as a function)
     __module__ = "onebatchpam"  # the public place, by which saved models find the class
 
     function: Function
+    symmetric: bool = False
 
     def __post_init__(self) -> None:
         check_callable(self.function, "function")
+        check_flag(self.symmetric, "symmetric")
 
     def __call__(self, A: Any, B: Any, **params: Any) -> Any:
         return self.function(A, B, **params)
@@ -108,7 +120,12 @@ class FunctionMetric(OrderedMetric):
     function: Function
     params: Mapping[str, Any] = field(default_factory=dict)
     compares_objects: bool | None = None  # None until the metric is fitted
+    symmetric: bool = False
     allows_nan = True  # the function decides what NaN means
+
+    @property
+    def is_mirrored(self) -> bool:  # type: ignore[override]
+        return self.symmetric
 
     @property
     def title(self) -> str:
@@ -126,6 +143,8 @@ class FunctionMetric(OrderedMetric):
         return ArrayRows(values, header=X)
 
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
+        if self.symmetric:
+            check_symmetry(self, rows)
         return replace(self, compares_objects=rows.n_features is None)
 
 
@@ -240,7 +259,7 @@ def looks_like_a_block_function(function: Function, rows: Rows, params: Mapping[
 def resolve_function(function: Function, params: Mapping[str, Any]) -> Metric:
     """Return the metric for a Python function."""
     if isinstance(function, pair_metric):
-        return PairFunction(function.function, params)
+        return PairFunction(function.function, params, symmetric=function.symmetric)
     if isinstance(function, block_metric):
-        return BlockFunction(function.function, params)
+        return BlockFunction(function.function, params, symmetric=function.symmetric)
     return UnknownFunction(function, params)

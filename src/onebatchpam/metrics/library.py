@@ -47,6 +47,7 @@ class LibraryMetric(Metric):
 
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    is_mirrored = True
 
     @property
     def allows_nan(self) -> bool:  # type: ignore[override]

@@ -40,7 +40,7 @@ class NativeMetric(Metric):
         return self  # the summaries, one row of each part, do not tell whether all values are bytes
 
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
-        return NativePoints(self, points, rows, n_jobs)
+        return (NativePoints if points.n > 1 else NativePoint)(self, points, rows, n_jobs)
 
     def pack_exactly(self, rows: Rows) -> Points:
         return WidePoints(self.name, rows.tile(slice(0, rows.n)))
@@ -94,6 +94,26 @@ class NativePoints(Points):
     def _converted(self, tile: NDArray[Any]) -> NDArray[Any]:
         """Return a tile in the type and memory order of the kernels; only one tile at a time is converted."""
         return np.ascontiguousarray(tile, dtype=self._row_dtype)
+
+
+class NativePoint(NativePoints):
+    """A single point, which is compared with the rows as they are."""
+
+    def __init__(self, metric: NativeMetric, points: Rows, rows: Rows, n_jobs: int) -> None:
+        super().__init__(metric, points, rows, n_jobs)
+        # Many rows at a time, if none must be converted, because each call starts threads of its own.
+        is_copied = rows.dtype != self._row_dtype
+        most_values = _tiles.TILE_ENTRIES if is_copied else _tiles.COLUMN_VALUES
+        self.tile_rows = max(1, most_values // points.row_size)
+
+    def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
+        _core.fill_column(self._metric.name, self._converted(tile), self._values[0], out, self.n_jobs)
+        if out.dtype != np.float64 and not np.isfinite(out).all():
+            self.mend(tile, out)
+
+    def fill_viewed(self, tile: NDArray[Any], out: NDArray[np.float32], viewer: _core.Viewer) -> None:
+        _core.fill_column(self._metric.name, self._converted(tile), self._values[0], out, self.n_jobs)
+        viewer.see(out)
 
 
 def find_byte_divisor(rows: Rows) -> int | None:

@@ -20,10 +20,13 @@ from onebatchpam.metrics.checks import PairError, check_entries
 from onebatchpam.metrics.pacing import Pace
 
 FIRST_PAIRS = 16  # of the first call, because a Python function may take long for a pair
+ROWS_TO_TRY = 4  # of which all pairs are compared in both orders, if the user says that the order does not matter
 
 
 class OrderedMetric(Metric):
     """A dissimilarity d(candidate, point), which need not equal d(point, candidate)."""
+
+    is_costly = True
 
     @property
     @abstractmethod
@@ -90,3 +93,21 @@ class OrderedPoints(Points):
             raise error.moved(rows.start, columns.start) from error.__cause__
         with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite, which is refused later
             out[:] = values
+
+
+def check_symmetry(metric: OrderedMetric, rows: Rows) -> None:
+    """Raise if the dissimilarity of some pair of a few rows depends on their order, although the user denies it."""
+    tried = np.unique(np.linspace(0, rows.n - 1, ROWS_TO_TRY).astype(np.int64))
+    values = rows.take(tried).tile(slice(0, len(tried)))
+    try:
+        entries = metric.compare(values, values, True, 1)
+    except PairError:
+        return  # the fit raises the same error again, and names the rows
+    unequal = ~np.isclose(entries, entries.T, rtol=1e-5, atol=1e-12, equal_nan=True)
+    if unequal.any():
+        i, j = np.argwhere(unequal)[0].tolist()
+        first, second = f"X[{tried[i]}]", f"X[{tried[j]}]"
+        raise ValueError(
+            f"{metric.title}({first}, {second}) is {entries[i, j]:g} and {metric.title}({second}, {first}) is "
+            f"{entries[j, i]:g}: expected equal values with symmetric=True; leave it out"
+        )

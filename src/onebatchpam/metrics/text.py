@@ -31,13 +31,16 @@ TEXT_METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class TextMetric(OrderedMetric):
-    """A distance of rapidfuzz, which is between 0 and 1 with the parameter ``normalized=True``.
-
-    It depends on the order of the strings if insertions and deletions have different weights.
-    """
+    """A distance of rapidfuzz, which is between 0 and 1 with the parameter ``normalized=True``."""
 
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_mirrored(self) -> bool:  # type: ignore[override]
+        """Whether insertions and deletions, which change places if the strings do, have the same weight."""
+        weights = self.params.get("weights")
+        return weights is None or (isinstance(weights, (tuple, list)) and weights[:1] == weights[1:2])
 
     @property
     def title(self) -> str:

@@ -95,19 +95,30 @@ def draw_far(
     """
     candidates = space.candidates
     weights, taken = candidates.of(space.weights), candidates.places(medoids)
-    odds = raise_to_power(candidates.of(nearest), power) * weights
+    odds = raise_to_power(candidates.of(nearest), power)
+    odds *= weights
     odds[taken] = 0
-    if not odds.any():  # every other candidate is a duplicate of a medoid
-        odds = odds_by_weight(weights, taken)
-    return candidates.rows(rng.choice(candidates.n, size=1, p=odds / odds.sum()))[0]
+    sums = odds.cumsum()
+    if sums[-1] == 0:  # every other candidate is a duplicate of a medoid
+        sums = odds_by_weight(weights, taken).cumsum()
+    return candidates.rows(np.array([draw_from_sums(sums, rng)]))[0]
+
+
+def draw_from_sums(sums: NDArray[np.float64], rng: np.random.RandomState) -> int:
+    """Draw an index by odds of which the cumulative sums are given; one with odds of zero is never drawn."""
+    place = int(np.searchsorted(sums, rng.random_sample() * sums[-1], side="right"))
+    # The product may be rounded up to the last sum, which belongs to the last index whose odds are not zero.
+    return place if place < len(sums) else int(np.searchsorted(sums, sums[-1]))
 
 
 def raise_to_power(distances: NDArray[Any], power: float) -> NDArray[np.float64]:
     """Return numbers proportional to a power of the distances; distance zero gives zero, even with power zero."""
     odds = distances.astype(np.float64)
-    if odds.any():
-        odds /= odds.max()  # powers of numbers up to 1 do not overflow
-        np.power(odds, power, out=odds, where=odds > 0)
+    largest = odds.max()
+    if largest > 0:
+        odds /= largest  # powers of numbers up to 1 do not overflow
+        if power != 1:
+            np.power(odds, power, out=odds, where=odds > 0)
     return odds
 
 
