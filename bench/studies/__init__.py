@@ -9,6 +9,7 @@
 - `estimate.py`: what `estimate_cost` says before a fit, beside what the fit takes;
 - `orlib.py`: FasterPAM on graphs whose optimal medians are known;
 - `optimality.py`: how far every effort is from the optimum, and in what time;
+- `against.py`: the default against FasterPAM, on average and in the worst of ten seeds;
 - `certificate.py`: how the objective and its lower bound meet in time;
 - `gap.py`: how the gap to FasterPAM depends on k / m, from the records of the experiment `batch`;
 - `representatives.py`: models that learn from rows which several methods chose;
