@@ -16,6 +16,7 @@ from bench.measure.config import ConfigError
 from bench.measure.process import TaskError
 from bench.report import report
 from bench.studies import (
+    against,
     certificate,
     chaos,
     complexity,
@@ -61,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         threads,
         orlib,
         optimality,
+        against,
         certificate,
         representatives,
         runner,

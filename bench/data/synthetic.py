@@ -41,6 +41,25 @@ def make_far_groups(rng: np.random.RandomState, n: int, p: int) -> Rows:
     return np.concatenate([rng.standard_normal((n - 48, p)), groups])[rng.permutation(n)]
 
 
+def make_copies(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return copies of 800 rows, the first of which has one in seven of all copies, the second half as many, and on."""
+    shares = 1 / np.arange(1, 801)
+    return rng.standard_normal((800, p))[rng.choice(800, n, p=shares / shares.sum())]
+
+
+def make_integers(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return small counts, with many copies and ties."""
+    return rng.poisson(2.0, size=(n, p)).astype(np.float64)
+
+
+def make_unbalanced(rng: np.random.RandomState, n: int, p: int) -> Rows:
+    """Return forty groups of different spread, each three quarters as large as the one before."""
+    shares = 0.75 ** np.arange(40)
+    group = rng.choice(40, n, p=shares / shares.sum())
+    centres, spread = 4 * rng.standard_normal((40, p)), np.exp(0.8 * rng.standard_normal(40))
+    return centres[group] + rng.standard_normal((n, p)) * spread[group, None]
+
+
 def make_directions(rng: np.random.RandomState, n: int, p: int) -> Rows:
     """Return rows of length 1 in two thousand overlapping groups, like embeddings of text."""
     rows = rng.standard_normal((2000, p))[rng.randint(2000, size=n)] + rng.standard_normal((n, p))
@@ -85,6 +104,9 @@ SETS: dict[str, tuple[Callable[[np.random.RandomState, int, int], Rows], tuple[i
     "gaussian40": (make_gaussian, (12000, 40)),
     "heavy_tails": (make_heavy_tails, (12000, 8)),
     "far_groups": (make_far_groups, (12000, 4)),
+    "copies": (make_copies, (12000, 6)),
+    "integers": (make_integers, (12000, 5)),
+    "unbalanced": (make_unbalanced, (12000, 9)),
     "large_gaussian": (make_gaussian, (100_000, 8)),
     "large_directions": (make_directions, (60_000, 64)),
 }

@@ -12,7 +12,9 @@
 - `estimate.py`: what `estimate_cost` says before a fit, beside what the fit takes;
 - `threads.py`: what a second thread brings to each stage, and what nested parallelism costs;
 - `orlib.py`: FasterPAM on graphs whose optimal medians are known;
-- `optimality.py`, `certificate.py`: how far every effort is from the optimum, and how its lower bound gets there;
+- `optimality.py`: how far every effort is from the optimum, and in what time;
+- `against.py`: the default against FasterPAM, on average and in the worst of ten seeds;
+- `certificate.py`: how the objective and its lower bound meet in time;
 - `gap.py`: how the gap to FasterPAM depends on k / m, from the records of the experiment `batch`;
 - `representatives.py`: models that learn from rows which several methods chose;
 - `sizes.py`: what a least size of clusters costs;

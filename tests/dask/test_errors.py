@@ -75,12 +75,27 @@ def test_lazy_results_name_the_row():
         unknown.partitions[1].compute(scheduler="sync")
 
 
-def test_a_bound_needs_rows_in_memory():
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_a_bound_is_that_of_the_rows_in_memory(is_weighted, rng):
     X, _ = make_blobs(300, random_state=0)
-    model = OneBatchPAM(3, random_state=0).fit(da.from_array(X, chunks=(100, 2)))
-    with pytest.raises(ValueError, match="certify does not work with Dask: expected X in memory"):
-        model.certify(da.from_array(X, chunks=(100, 2)))
-    assert model.certify(X).gap < 0.1
+    weights = rng.randint(0, 3, 300).astype(float) if is_weighted else None
+    data = da.from_array(X, chunks=(100, 2))
+    model = OneBatchPAM(3, random_state=0).fit(data, sample_weight=weights)
+    found, expected = model.certify(data, weights), model.certify(X, weights)
+    assert (found.bound, found.objective, found.is_exact) == (expected.bound, expected.objective, True)
+    assert found.gap < 0.1
+    stopped = model.certify(data, weights, time_limit=1e-9)
+    assert stopped.stopped_by == "time_limit"
+    assert 0 < stopped.bound <= found.bound
+    assert not model.certify(data, weights, confidence=0.9).is_exact
+
+
+def test_a_bound_needs_rows_that_fit_in_memory():
+    X, _ = make_blobs(300, random_state=0)
+    data = da.from_array(X, chunks=(100, 2))
+    model = OneBatchPAM(3, random_state=0).fit(data)
+    with pytest.raises(ValueError, match=r"certify gathers all rows of X on the driver, about 4.8e-06 GB, but"):
+        model.certify(data, memory_limit=4000)
 
 
 def test_a_report_needs_rows_in_memory(tmp_path):

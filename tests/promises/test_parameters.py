@@ -318,7 +318,7 @@ def all_calls():
         title = prefix + estimator.__name__
         yield Call(title, inspect.signature(estimator), partial(construct, estimator))
         for name in public_methods(estimator):
-            if prefix == "dask." and name in ("certify", "estimate_cost", "report"):
+            if prefix == "dask." and name in ("estimate_cost", "report"):
                 continue  # they refuse every Dask collection
             signature = inspect.signature(getattr(estimator, name))
             yield Call(f"{title}.{name}", signature, partial(call_method, estimator, name))

@@ -35,8 +35,8 @@ def confirmations(monkeypatch):
     """The rounds of grouped confirmation that a fit makes, each with its number of swaps."""
     seen, confirm = [], GroupedConfirmation.confirm
 
-    def record(self, candidates):
-        seen.append(confirm(self, candidates))
+    def record(self, candidates, *others):
+        seen.append(confirm(self, candidates, *others))
         return seen[-1]
 
     monkeypatch.setattr(GroupedConfirmation, "confirm", record)

@@ -9,10 +9,12 @@ import pytest
 from sklearn.datasets import make_blobs
 
 import reference
+from onebatchpam import FasterPAM, OneBatchPAM
 from onebatchpam._progress import Stages
 from onebatchpam.algorithms import InMemory
 from onebatchpam.blocks.block import WholeBlock
 from onebatchpam.search import groups, refine
+from onebatchpam.search.candidates import find_runners_up, smallest_of_each
 from onebatchpam.search.pool import PoolSearch
 from onebatchpam.search.refine import Refinement
 from onebatchpam.search.swaps import SwapOptions, run_swaps
@@ -95,3 +97,29 @@ def test_nothing_is_done_without_other_candidates():
     found = refinement.search_pool(np.arange(5), np.arange(5), 30)
     np.testing.assert_array_equal(found.medoids, np.arange(5))
     assert run.stages.seconds == {}
+
+
+def test_runners_up_are_the_best_swaps_that_were_not_made(rng):
+    """The runner-up of a medoid is the row with the smallest loss among those whose best swap replaces this medoid."""
+    block, weights, medoids = rng.rand(40, 60).astype(np.float32), rng.uniform(0.5, 2, 60), np.array([3, 20, 31])
+    losses = np.full((40, 3), np.inf)
+    for row in np.setdiff1d(np.arange(40), medoids):
+        for slot in range(3):
+            losses[row, slot] = reference.loss(block, np.r_[np.delete(medoids, slot), row], weights)
+    slots = losses.argmin(axis=1)
+    expected = {int(np.argmin(np.where(slots == slot, losses[:, slot], np.inf))) for slot in range(3)}
+    found = find_runners_up(WholeBlock(block), medoids, weights, 0, 1)
+    assert set(found.tolist()) == expected
+
+
+def test_copies_of_a_row_are_one_candidate():
+    groups, keys = np.array([0, 0, 0, 0, 1, 1]), np.array([2.0, 1.0, 2.0, 3.0, 2.0, 2.0])
+    assert smallest_of_each(groups, keys, 2).tolist() == [1, 0, 4]
+
+
+def test_copies_do_not_crowd_out_other_candidates(rng):
+    """Counts have many copies; with one candidate for all of them, refinement comes close to FasterPAM."""
+    rows = rng.poisson(1.5, size=(3000, 4)).astype(float)
+    expected = FasterPAM(30, metric="manhattan", random_state=0).fit(rows).inertia_
+    model = OneBatchPAM(30, metric="manhattan", batch_size=300, random_state=0).fit(rows)
+    assert model.inertia_ < 1.015 * expected

@@ -12,11 +12,12 @@ from onebatchpam._parameters import Settings, check_integer, describe, is_intege
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._show import Items, Listing, show_bytes, show_count, show_seconds, show_share
-from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_STARTS, MOST_ROWS_FOR_CORE
+from onebatchpam.algorithms.effort import EFFORTS, KICKS_PER_START, MOST_ROWS_FOR_CORE, count_starts
 from onebatchpam.algorithms.rates import Rates, measure_rates
 from onebatchpam.answers import STORAGES
 from onebatchpam.batch import resolve_batch_size
 from onebatchpam.blocks import affordable_rank, choose_storage, count_mirrored
+from onebatchpam.bounds import is_kept
 from onebatchpam.metrics import MetricLike, tags_of
 from onebatchpam.search import (
     CANDIDATES_PER_MEDOID,
@@ -37,10 +38,8 @@ from onebatchpam.space import Space
 USUAL_PASSES = 3
 USUAL_LAST_PASSES = 2
 USUAL_ROUNDS = 3
-# The Lagrangian dual compares all pairs of rows so many times.
-PASSES_OF_CORE = 9
-# A later round of refinement tries fewer candidates than the first one, and judges the members of fewer clusters.
-LATER_CANDIDATES, LATER_MEMBERS = 0.15, 0.6
+# The Lagrangian dual passes so many times over all pairs of rows, which it keeps in memory if they fit.
+PASSES_OF_CORE = 6
 # The swap search passes over the candidates of a round so many times.
 PASSES_OF_ROUND = 3
 SAMPLE_ROWS = 20_000  # at most so many rows are used to measure speed
@@ -153,14 +152,15 @@ def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> Co
     is_cheap = space.distances_to(first, first).is_cheap
     storage = choose_storage(n, m, k, settings.memory_limit, is_cheap=is_cheap)
     levels, n_rounds = list_levels(n, m, settings), count_rounds(n, m, settings)
-    n_starts = count_starts(n, m, settings)
+    is_build = isinstance(settings.init, str) and starts_by_build(settings.init, m, n)
+    n_starts = count_starts(settings, is_build=is_build)
     has_core = EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
     stages = {
         "distances": Stage(kept=count_of_block(space, n, m)) if storage == "whole" else Stage(computed=n * m),
         "swap search": search_work(n, m, levels, storage, n_starts),
         "refinement": refinement_work(n, m, k, n_rounds, storage, n_starts),
-        "pool search": pool_work(n, m, k, n_starts),
-        "core": Stage(computed=PASSES_OF_CORE * n * n) if has_core else Stage(),
+        "pool search": pool_work(n, m, k, n_starts, n_rounds),
+        "core": core_work(n, settings.memory_limit) if has_core else Stage(),
         "assignment": Stage(computed=n * k),
     }
     run = Run(settings.n_jobs, settings.random_state, Stages())
@@ -173,7 +173,8 @@ def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> Co
         batch_size=m,
         block_storage=storage,
         block_bytes=4 * n * m,
-        memory_bytes=count_bytes(n, m, k, space.rows.row_size, storage, settings.memory_limit, n_rounds),
+        memory_bytes=count_bytes(n, m, k, space.rows.row_size, storage, settings.memory_limit, n_rounds)
+        + (4 * n * n if has_core and is_kept(n, n, settings.memory_limit) else 0),
         n_distances=n_distances,
         share_of_all_pairs=n_distances / n**2,
         n_passes=levels[-1][1],
@@ -203,13 +204,6 @@ def count_rounds(n: int, m: int, settings: Settings) -> int:
     return 0 if m == n else min(settings.refine, USUAL_ROUNDS)
 
 
-def count_starts(n: int, m: int, settings: Settings) -> int:
-    """Return the number of starts; BUILD draws nothing, so that the effort adds none to it."""
-    if isinstance(settings.init, str) and starts_by_build(settings.init, m, n):
-        return int(settings.n_init)
-    return max(settings.n_init, EFFORTS[settings.effort].n_starts)
-
-
 def search_work(n: int, m: int, levels: list[tuple[int, int]], storage: str, n_starts: int) -> Stage:
     """Return the work of the swap search."""
     swept = m * sum(size * passes for size, passes in levels)
@@ -218,32 +212,39 @@ def search_work(n: int, m: int, levels: list[tuple[int, int]], storage: str, n_s
 
 
 def refinement_work(n: int, m: int, k: int, n_rounds: int, storage: str, n_starts: int) -> Stage:
-    """Return the work of refinement; with several starts, the best result is refined once more."""
+    """Return the work of refinement; with several starts, what is new in the best result is refined once more."""
     if n_rounds == 0:
         return Stage()
     confirming = count_refining(n, m, k)
     points = confirming.n_points
     # A point is compared with the candidates of all medoids, or with those of its groups.
     compared = GROUP_SIZE * GROUPS_OF_POINT if confirming.in_groups else k
-    candidates = (1 + LATER_CANDIDATES * (n_rounds - 1)) * CANDIDATES_PER_MEDOID * compared
-    judged = (1 + LATER_MEMBERS * (n_rounds - 1)) * n * min(JUDGES_PER_CLUSTER, points / k)
+    candidates = n_rounds * CANDIDATES_PER_MEDOID * compared
+    judged = n_rounds * n * min(JUDGES_PER_CLUSTER, points / k)
     labelled = 0 if points == n else n * k * (n_rounds + 2)  # for members of each round, and two objectives at the end
     screened = n_rounds * points * m
     confirmed = (k + candidates) * points
     computed = judged + labelled + (screened if storage == "recomputed" else 0)
     searched = screened + PASSES_OF_ROUND * confirmed
-    n_times = n_starts + (n_starts > 1)
+    n_times = n_starts + (n_starts > 1) / 2  # what a pool search has found is refined once more
     return Stage(computed=computed * n_times, confirmed=confirmed * n_times, searched=searched * n_times)
 
 
-def pool_work(n: int, m: int, k: int, n_starts: int) -> Stage:
-    """Return the work of the search that combines the medoids of several starts."""
+def pool_work(n: int, m: int, k: int, n_starts: int, n_rounds: int) -> Stage:
+    """Return the work of the search that combines what all starts have found."""
     if n_starts == 1 or k == 1:
         return Stage()
-    pool = k * n_starts
+    pool = k * n_starts * (1 if n_rounds == 0 else 2)  # the medoids, and as many that came close in a refinement
     points = count_confirming(n, m, k, pool, n).n_points
     labelled = n * k * (n_starts + (0 if points == n else 2))  # the objectives of all starts, and of the result
-    return Stage(computed=labelled, confirmed=pool * points, searched=KICKS_OF_STARTS * pool * points)
+    return Stage(computed=labelled, confirmed=pool * points, searched=n_starts * KICKS_PER_START * pool * points)
+
+
+def core_work(n: int, memory_limit: int) -> Stage:
+    """Return the work of the Lagrangian dual."""
+    if is_kept(n, n, memory_limit):
+        return Stage(kept=n * n, searched=(PASSES_OF_CORE - 1) * n * n)
+    return Stage(computed=PASSES_OF_CORE * n * n)
 
 
 def count_bytes(n: int, m: int, k: int, row_size: int, storage: str, memory_limit: int, n_rounds: int) -> int:

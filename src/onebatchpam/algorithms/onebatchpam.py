@@ -26,7 +26,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.cost import CostEstimate, check_dtype, check_shape, estimate, is_shape, make_rows
-from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_CORE, KICKS_OF_STARTS
+from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_CORE, KICKS_PER_START, count_starts
 from onebatchpam.algorithms.population import InMemory
 from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.batch import VARIANTS, Drawable, check_batch_size, draw_batch, resolve_batch_size
@@ -131,10 +131,10 @@ class OneBatchPAM(MedoidEstimator):
         How much the fit spends to come closer to the optimum.
 
         - ``"fast"``: one start, or as many as `n_init` says.
-        - ``"balanced"``: at least three starts, whose medoids are combined as `n_init` says.
-        - ``"best"``: the same; in addition, with at most 20,000 rows, the Lagrangian dual of the problem, by which
-          `certify` proves a gap, finds the 3 k candidates that are most likely to be in the best solution, and a longer
-          search combines them. This compares all pairs of rows several times.
+        - ``"balanced"``: at least two starts, whose medoids are combined as `n_init` says.
+        - ``"best"``: at least three starts; in addition, with at most 20,000 rows, the Lagrangian dual of the problem,
+          by which `certify` proves a gap, finds the 3 k candidates that are most likely to be in the best solution, and
+          a longer search combines them. This compares all pairs of rows, and needs 4 n^2 bytes to do it only once.
 
         With at most 200 rows that are all in the batch, and ``init="auto"``, there is only one start, because BUILD
         draws nothing.
@@ -168,11 +168,12 @@ class OneBatchPAM(MedoidEstimator):
         computes at most 2^26 or 11 k m dissimilarities, whichever is more, and n (k + 100) besides. With 175 medoids or
         more, the sample has 200 k rows, each of which is compared with all medoids and the candidates of some 300.
     n_init : int, default=1
-        Number of starts on the same batch, each followed by refinement. The medoids of all results form a pool: some
-        medoids of the best result are replaced by others of the pool, at random, swaps within the pool follow, and the
-        outcome is kept if its objective is not worse; this is repeated up to 60 times, and the result is refined once
-        more. The first start is the one that `init` and `warm_start` say; the others are drawn by the method of
-        `init`, at random for ``"auto"``.
+        Number of starts on the same batch, each followed by refinement. The medoids of all results, and the candidates
+        that came closest to replacing one of them, form a pool: some medoids of the best result are replaced by others
+        of the pool, at random, swaps within the pool follow, and the outcome is kept if its objective is not worse.
+        This is repeated up to 20 times for each start, and what is new in the result is refined once more. The first
+        start is the one that `init` and `warm_start` say; the others are drawn by the method of `init`, at random for
+        ``"auto"``.
     init : {"auto", "build", "random", "k-means++", "ls-k-means++", "kmc2", "lab"}, array or callable, default="auto"
         Medoids from which the search starts: the name of a method, an array of k row indices, k rows of numbers, whose
         nearest rows of X are the first medoids, or a function ``init(X, n_clusters, random_state)`` that returns
@@ -401,25 +402,24 @@ class OneBatchPAM(MedoidEstimator):
 
     def _search(self, population: Population, start: Start, m: int, settings: Settings, run: Run) -> BatchSelection:
         """Draw a batch of m points, search and refine from each start, and combine the results."""
-        batch = BatchSearch(population, m, settings, run)
         effort = EFFORTS[settings.effort]
-        # BUILD draws nothing, so that the effort adds no start that is drawn.
-        n_starts = settings.n_init if isinstance(start, Build) else max(settings.n_init, effort.n_starts)
+        n_starts = count_starts(settings, is_build=isinstance(start, Build))
+        batch = BatchSearch(population, m, settings, run)
         method = settings.init if isinstance(settings.init, str) else "auto"
         selections = []
         for number in range(n_starts):
             if number > 0:
                 start = draw_medoids(method, population.space, settings.n_clusters, run)
             selections.append(batch.refine(batch.search(start)))
-        pool = np.unique(np.concatenate([selection.medoids for selection in selections]))
+        pool = np.unique(np.concatenate([selection.medoids for selection in selections] + batch.runners_up))
         best = batch.choose_best(selections)
-        if n_starts > 1:
-            best = batch.combine(best, pool, KICKS_OF_STARTS)
         core = population.find_core(best.medoids) if effort.uses_core else pool[:0]
         if len(core):
             cheapest = replace(best, medoids=core[: len(best.medoids)])
-            challenger = batch.combine(cheapest, np.union1d(pool, core), KICKS_OF_CORE)
+            challenger = batch.combine(cheapest, np.union1d(pool, core), KICKS_OF_CORE, is_refined=False)
             best = batch.choose_best([best, challenger])
+        elif n_starts > 1:
+            best = batch.combine(best, pool, n_starts * KICKS_PER_START)
         return batch.enlarge(best)
 
 
@@ -428,6 +428,7 @@ class BatchSearch:
 
     def __init__(self, population: Population, m: int, settings: Settings, run: Run) -> None:
         self._population, self._settings, self._run = population, settings, run
+        self.runners_up: list[Indices] = []  # of all refinements: candidates that came close to replacing a medoid
         self._batch, self._block = draw_batch(population, m, settings.variant)
         is_refined = settings.refine > 0 and self._block.m < population.n
         least_progress = PROGRESS_OF_PASS if is_refined else 0.0
@@ -452,15 +453,18 @@ class BatchSearch:
 
     def refine(self, selection: BatchSelection) -> BatchSelection:
         """Refine the medoids of a search."""
-        return selection.refined(self._refinement.refine(selection.medoids))
+        refined = self._refinement.refine(selection.medoids)
+        self.runners_up.append(refined.runners_up)
+        return selection.refined(refined)
 
-    def combine(self, best: BatchSelection, pool: Indices, n_kicks: int) -> BatchSelection:
-        """Improve a selection by the medoids of others, and refine it."""
+    def combine(self, best: BatchSelection, pool: Indices, n_kicks: int, *, is_refined: bool = True) -> BatchSelection:
+        """Improve a selection by the medoids of others, and refine it; only what is new if it was refined before."""
         improved = self._refinement.search_pool(best.medoids, pool, n_kicks)
         if self._block.m == self._population.n and improved.n_swaps:
             found = self._population.search(self._block, improved.medoids, self._batch.weights, self._options)
             improved = Refined(found.medoids, 0, improved.n_swaps + found.n_swaps)
-        return self.refine(best.refined(improved))
+        is_open = improved.medoids != best.medoids if is_refined else None
+        return best.refined(improved).refined(self._refinement.refine(improved.medoids, is_open))
 
     def choose_best(self, selections: list[BatchSelection]) -> BatchSelection:
         """Return the selection with the smallest objective over all rows; the first of equal ones."""

@@ -134,14 +134,18 @@ def bound_by_sample(
 
 
 def open_all_candidates(space: Space, points: Indices, memory_limit: int, run: Run) -> Block:
-    """Return the block of all rows x points: whole if that fits in memory and saves time, otherwise recomputed."""
+    """Return the block of all rows x points: whole if that fits in memory, otherwise recomputed in each pass."""
     whole = space.whole_block() if len(points) == space.n else None
-    recomputed = open_block(space.distances_to, points, None, 1, 0)
-    if whole is None and (recomputed.is_cheap or 4 * space.n * len(points) > memory_limit):
-        return recomputed
+    if whole is None and not is_kept(space.n, len(points), memory_limit):
+        return open_block(space.distances_to, points, None, 1, 0)
     if len(points) == space.n:
         return WholeBlock(square_block(space, run.n_jobs, run.stages))
     return WholeBlock(compute_checked(space.distances_to(points), run.stages))
+
+
+def is_kept(n: int, n_points: int, memory_limit: int) -> bool:
+    """Tell whether the dual keeps all dissimilarities in memory: if a fifth of it is left for its core."""
+    return 5 * n * n_points <= memory_limit
 
 
 def check_confidence(confidence: Any, name: str = "confidence") -> float | None:

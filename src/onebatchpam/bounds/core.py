@@ -13,6 +13,9 @@ from onebatchpam.bounds.dual import Deadline, Problem, maximise
 from onebatchpam.bounds.solution import compare_with_medoids
 from onebatchpam.space import Candidates, Space
 
+# Rounds, at most: which candidates are the cheapest is known before the bound has converged.
+ROUNDS_OF_CORE = 5
+
 
 def find_core(space: Space, medoids: Indices, size: int, memory_limit: int, run: Run) -> Indices:
     """Return the fixed medoids and then the candidates with the smallest reduced costs, cheapest first; `size` in all.
@@ -25,7 +28,7 @@ def find_core(space: Space, medoids: Indices, size: int, memory_limit: int, run:
     block = open_all_candidates(space, points, memory_limit, run)
     solution = compare_with_medoids(space, medoids, run.stages)
     problem = Problem(block, points, space.weights, solution, np.full(space.n, np.inf))
-    found = maximise(problem, Deadline(None), memory_limit - block.n_bytes, run)
+    found = maximise(problem, Deadline(None), memory_limit - block.n_bytes, run, ROUNDS_OF_CORE)
     if found.stopped_by == "Ctrl-C":
         raise KeyboardInterrupt  # a fit ends, where a certificate would return what it has
     others = np.setdiff1d(allowed, space.fixed)

@@ -27,7 +27,7 @@ ADDED_PER_CLUSTER, ADDED_PER_MEDOID = 15, 5
 FIRST_STEPS, STEP_GROWTH, MOST_STEPS = 20, 1.5, 200
 MOST_ROUNDS = 12
 # The rounds end when the last one raised the bound by less than this fraction of it, and of the gap that is left.
-LEAST_GAIN, LEAST_SHARE = 1e-4, 0.1
+LEAST_GAIN, LEAST_SHARE = 2e-4, 0.1
 # Dissimilarities are rounded to float32, which changes each of them, and so any objective, by at most this fraction.
 ROUNDING = 2.0**-23
 
@@ -100,14 +100,14 @@ class Maximum:
     sums: NDArray[np.float64]
 
 
-def maximise(problem: Problem, deadline: Deadline, max_bytes: int, run: Run) -> Maximum:
+def maximise(problem: Problem, deadline: Deadline, max_bytes: int, run: Run, most_rounds: int = MOST_ROUNDS) -> Maximum:
     """Return the best bound that the dual gives within the deadline; the first pass is made in any case."""
     if problem.solution.n_free <= 1:
         # With at most one medoid to choose, the best multipliers are known: the distances to the fixed medoids.
         to_fixed = problem.solution.to_fixed[problem.points]
         sums, bound = problem.price(np.minimum(to_fixed, problem.ceilings).astype(np.float32), run)
         return Maximum(bound, 1, 0, None, sums)
-    climber = _Climber(problem, deadline, max_bytes, run)
+    climber = _Climber(problem, deadline, max_bytes, run, most_rounds)
     stopped_by = None
     climber.price()
     try:
@@ -125,8 +125,9 @@ def maximise(problem: Problem, deadline: Deadline, max_bytes: int, run: Run) -> 
 class _Climber:
     """The rounds of one maximisation."""
 
-    def __init__(self, problem: Problem, deadline: Deadline, max_bytes: int, run: Run) -> None:
+    def __init__(self, problem: Problem, deadline: Deadline, max_bytes: int, run: Run, most_rounds: int) -> None:
         self._problem, self._deadline, self._max_bytes, self._run = problem, deadline, max_bytes, run
+        self._most_rounds = most_rounds
         solution, points = problem.solution, problem.points
         nearest, second = (values[points].astype(np.float64) for values in (solution.nearest, solution.second))
         scales = second + 1e-3 * second.mean() + np.finfo(np.float32).tiny
@@ -157,7 +158,7 @@ class _Climber:
         is_idle = self.n_rounds > 0 and possible_gain < min(LEAST_GAIN * bound, LEAST_SHARE * gap)
         is_close = gap <= 4 * ROUNDING * self._objective
         self.bound, self.n_rounds = max(self.bound, bound), self.n_rounds + 1
-        self.is_done = is_close or is_idle or self.n_rounds > MOST_ROUNDS
+        self.is_done = is_close or is_idle or self.n_rounds > self._most_rounds
 
     def _find_wanted(self, sums: NDArray[np.float64]) -> Indices:
         """Return the candidates with the smallest sums, of each cluster and of all, in ascending order of the sums."""

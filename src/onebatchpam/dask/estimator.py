@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam import algorithms
+from onebatchpam._memory import resolve_memory_limit
 from onebatchpam._parameters import (
     Settings,
     check_candidates,
@@ -32,6 +33,7 @@ from onebatchpam.algorithms import (
 )
 from onebatchpam.answers import LabelsOut, RowAssessment
 from onebatchpam.batch import resolve_batch_size
+from onebatchpam.bounds import LowerBound
 from onebatchpam.dask.known import KnownRows
 from onebatchpam.dask.partition import GivenRows, join
 from onebatchpam.dask.population import Partitioned, PartitionedData, rows_to_gather
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 # If fewer than one in this many rows of the sample are candidates, more candidates are gathered.
 LEAST_CANDIDATES = 2
+BYTES_OF_NUMBER = 8  # in a row that is gathered, at most
 
 
 class OneBatchPAM(algorithms.OneBatchPAM):
@@ -304,6 +307,56 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         found = Partitions(X, sample_weight).run("assign", assess, self._metric, [medoids])
         return -sum(each.inertia for (each,) in found)
 
+    def certify(
+        self,
+        X: Any,
+        sample_weight: Any = None,
+        *,
+        fixed_medoids: ArrayLike | None = None,
+        confidence: float | None = None,
+        time_limit: float | None = None,
+        memory_limit: int | str | None = None,
+    ) -> LowerBound:
+        """Return a lower bound on the objective of any k medoids, and so the largest possible gap of this fit.
+
+        All rows are candidates for the medoids, so the driver gathers all rows, which must fit in `memory_limit`, and
+        goes on in memory. With more than 60,000 rows, they are compared with a random sample of them.
+
+        Parameters
+        ----------
+        X : dask array or frame of shape (n, n_features)
+            The rows of the fit.
+        sample_weight : dask or NumPy array of shape (n,) or float, default=None
+            The weights of the fit.
+        fixed_medoids, confidence, time_limit, memory_limit
+            As in `onebatchpam.OneBatchPAM`. The time limit begins when the rows are gathered.
+
+        Returns
+        -------
+        LowerBound
+            With `bound`, `objective`, `gap` and `is_exact`; it prints as a sentence.
+        """
+        others = {
+            "fixed_medoids": fixed_medoids,
+            "confidence": confidence,
+            "time_limit": time_limit,
+            "memory_limit": memory_limit,
+        }
+        if not dask.is_dask_collection(X):
+            return super().certify(X, sample_weight, **others)  # type: ignore[arg-type]
+        self._check_new(X)
+        settings, most_bytes = self._check_settings(), resolve_memory_limit(memory_limit)
+        partitions = Partitions(X, sample_weight)
+        try:
+            run = Run.of(settings)
+            data = PartitionedData(partitions, self.metric, self.metric_params, run)
+            check_gatherable(data, most_bytes)
+            whole = data.gather_all()
+        finally:
+            partitions.runner.close()
+        weights = whole.weights if partitions.is_weighted else None
+        return super().certify(whole.rows, weights, **others)  # type: ignore[arg-type]
+
     def _check_at_hand(self, X: Any, method: str) -> None:
         if dask.is_dask_collection(X):
             raise ValueError(f"{method} does not work with Dask: expected X in memory, or the path of a file")
@@ -356,6 +409,16 @@ def with_others(
     """Add rows to a sample and its weights; they may become medoids, but stand for no rows, so their weight is zero."""
     new = others.take(np.flatnonzero(~np.isin(others.indices, sample.indices)))
     return join([sample, new]), np.concatenate([weights, np.zeros(len(new))])
+
+
+def check_gatherable(data: PartitionedData, most_bytes: int) -> None:
+    """Raise if all rows are too many for the memory of the driver."""
+    n_bytes = data.n * data.metric.read(data.head, "X").row_size * BYTES_OF_NUMBER
+    if n_bytes > most_bytes:
+        raise ValueError(
+            f"certify gathers all rows of X on the driver, about {n_bytes / 1e9:.3g} GB, but the memory limit is "
+            f"{most_bytes / 1e9:.3g} GB: expected a larger memory_limit, or the rows in a file, which is read in parts"
+        )
 
 
 def check_lazy(out: LabelsOut, name: str, labels: str) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from onebatchpam import _core
 from onebatchpam._draws import Batch, sample_by_weight
-from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
+from onebatchpam._tiles import Indices, TileBuffer, mark, tile_bounds
 from onebatchpam.blocks import Block
 from onebatchpam.search.assignment import find_nearest, split_by_label
 from onebatchpam.space import Distances, Space
@@ -26,6 +26,8 @@ CANDIDATES_BY_BATCH = 5
 CANDIDATES_BY_CLUSTER = 5
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
 JUDGES_PER_CLUSTER = 100
+# Candidates of a round, for each medoid, that a pool search tries again, because they came closest to replacing it.
+RUNNERS_UP_PER_MEDOID = 1
 # Rows, and numbers in these rows, that are labelled and judged at a time: few enough that the rows of a file are still
 # in its window cache when they are judged, but enough that each cluster has several of them.
 PART_ROWS, PART_ENTRIES = 2**18, 2**22
@@ -67,9 +69,24 @@ def best_by_batch(
     return untried[smallest_of_each(slots[untried], -gains[untried], CANDIDATES_BY_BATCH)]
 
 
+def find_runners_up(block: Block, medoids: Indices, weights: NDArray[np.float64], n_fixed: int, n_jobs: int) -> Indices:
+    """Return, for each medoid, the rows of a block that would cost least in its place."""
+    search = _core.SwapSearch(block.n, medoids, block.rows(medoids), weights, 0.0, n_fixed)
+    gains, slots = block.best_swaps(search, n_jobs)
+    others = np.flatnonzero(~mark(medoids, block.n))
+    return others[smallest_of_each(slots[others], -gains[others], RUNNERS_UP_PER_MEDOID)]
+
+
 def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int) -> Indices:
-    """Return the positions of the smallest keys of each group, at most `count` per group; of equal keys the first."""
+    """Return the positions of the smallest keys of each group, at most `count` per group.
+
+    Rows that are equal to each other have the same key, and one of them is as good as all. So only the first position
+    of each key counts.
+    """
     order = np.lexsort((keys, groups))
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (np.diff(groups[order]) != 0) | (np.diff(keys[order]) != 0)
+    order = order[is_first]
     starts = np.searchsorted(groups[order], groups[order])
     return order[np.arange(len(order)) - starts < count]
 
@@ -131,7 +148,7 @@ def rank_members(
         members = cluster[is_candidate[cluster]]
         if slot in judged and len(members):
             losses = judge(slot, members)
-            best = np.argsort(losses, kind="stable")[:CANDIDATES_BY_CLUSTER]
+            best = smallest_of_each(np.zeros(len(losses), np.int64), losses, CANDIDATES_BY_CLUSTER)
             indices.append(members[best])
             slots.append(np.full(len(best), slot))
             scores.append(losses[best])

@@ -15,6 +15,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.blocks import Block, WholeBlock, fill_checked, open_block
 from onebatchpam.search.assignment import Assignment, spread_medoids
+from onebatchpam.search.candidates import find_runners_up
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.swaps import SwapOptions, SwapResult, run_swaps
 from onebatchpam.space import Space, TiledDistances
@@ -28,11 +29,11 @@ SearchBlock = Callable[[Block, Indices, NDArray[np.float64], SwapOptions, Run], 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The loss over the points after a round, the number of its swaps, and which slots have another medoid."""
+    """The loss over the points after a round, the number of its swaps, and the candidates that came close."""
 
     loss: float
     n_swaps: int
-    is_replaced: NDArray[np.bool_]
+    runners_up: Indices
 
 
 class Confirmation:
@@ -75,7 +76,9 @@ class Confirmation:
         block = self._open_block(contenders, self._limit())
         search = search_block(block, np.arange(k), self._points.weights, self._options, self._run.silent())
         self._rows, self.medoids = block.rows(search.medoids), contenders[search.medoids]
-        return Confirmed(search.loss, search.n_swaps, search.medoids != np.arange(k))
+        weights, n_fixed = self._points.weights, self._options.n_fixed
+        runners_up = find_runners_up(block, search.medoids, weights, n_fixed, self._run.n_jobs)
+        return Confirmed(search.loss, search.n_swaps, contenders[runners_up])
 
     def _open_block(self, contenders: Indices, limit: int) -> Block:
         """Return the block of contenders x points; the first k contenders are the medoids, whose rows are at hand."""

@@ -10,7 +10,7 @@ no swap makes the loss over all points worse, although each point is compared wi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.blocks import WholeBlock, fill_checked
 from onebatchpam.search.assignment import Assignment, find_nearest, spread_medoids
-from onebatchpam.search.candidates import Nearest
+from onebatchpam.search.candidates import Nearest, find_runners_up
 from onebatchpam.search.confirmation import Confirmed, SearchBlock, TransposedDistances
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.swaps import SwapOptions, run_swaps
@@ -59,19 +59,22 @@ class GroupedConfirmation:
 
     def confirm(self, candidates: Indices, search_block: SearchBlock = run_swaps) -> Confirmed:
         """Swap candidates in where that lowers the loss over the points of their group."""
-        before, self.medoids, n_swaps = self.medoids, self.medoids.copy(), 0
-        candidates = candidates[~np.isin(candidates, before)]
-        distances = self._population.space.distances_from(before, candidates)
+        self.medoids, n_swaps, runners_up = self.medoids.copy(), 0, []
+        candidates = candidates[~np.isin(candidates, self.medoids)]
+        distances = self._population.space.distances_from(self.medoids.copy(), candidates)
         labels = find_nearest(distances, np.ones(len(candidates))).labels
         for number, slots in enumerate(self._groups):
-            n_swaps += self._search_group(number, slots, candidates[np.isin(labels, slots)], search_block)
-        return Confirmed(self._near.loss(self._points.weights), n_swaps, self.medoids != before)
+            of_group = candidates[np.isin(labels, slots)]
+            found = self._search_group(number, slots, of_group, search_block)
+            n_swaps += found.n_swaps
+            runners_up.append(found.runners_up)
+        return Confirmed(self._near.loss(self._points.weights), n_swaps, np.concatenate(runners_up))
 
-    def _search_group(self, number: int, slots: Indices, candidates: Indices, search_block: SearchBlock) -> int:
-        """Swap candidates in for the medoids in some slots; return the number of swaps."""
-        places = self._near.places(number)
+    def _search_group(self, number: int, slots: Indices, candidates: Indices, search_block: SearchBlock) -> GroupSearch:
+        """Swap candidates in for the medoids in some slots."""
+        places, runners_up = self._near.places(number), [candidates[:0]]
         if len(candidates) == 0 or len(places[0]) == 0:
-            return 0
+            return GroupSearch(0, candidates[:0])
         points, weights = self._points.indices[places[0]], self._points.weights[places[0]]
         rows = np.concatenate([self._near.outside(places)[None], self._compare(self.medoids[slots], points)])
         options = replace(self._options, n_fixed=1 + int(np.searchsorted(slots, self._options.n_fixed)))
@@ -80,16 +83,26 @@ class GroupedConfirmation:
             contenders = np.concatenate([self.medoids[slots], candidates[part]])
             block = WholeBlock(np.concatenate([rows, self._compare(candidates[part], points)]))
             search = search_block(block, np.arange(len(rows)), weights, options, self._run.silent())
+            chosen = find_runners_up(block, search.medoids, weights, options.n_fixed, self._run.n_jobs)
+            runners_up.append(contenders[chosen - 1])
             rows, self.medoids[slots] = block.rows(search.medoids), contenders[search.medoids[1:] - 1]
             n_swaps += search.n_swaps
         self._near.distances[places] = rows[1:].min(axis=0)
-        return n_swaps
+        return GroupSearch(n_swaps, np.concatenate(runners_up))
 
     def _compare(self, candidates: Indices, points: Indices) -> NDArray[np.float32]:
         out = np.empty((len(candidates), len(points)), np.float32)
         distances = TransposedDistances(self._population.space, points, candidates, self._run.n_jobs)
         distances.fill(slice(0, len(candidates)), out)
         return out
+
+
+@dataclass(frozen=True)
+class GroupSearch:
+    """The number of swaps in a group, and the candidates that came close."""
+
+    n_swaps: int
+    runners_up: Indices
 
 
 class NearGroups:

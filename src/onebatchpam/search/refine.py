@@ -12,7 +12,7 @@ The rows may be in memory or in partitions: see `Refinable`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,11 +77,12 @@ def count_refining(n: int, m: int, k: int) -> Confirming:
 
 @dataclass(frozen=True)
 class Refined:
-    """The medoids after refinement, and the rounds and swaps that it took."""
+    """The medoids after refinement, its rounds and swaps, and the candidates of the last round that came close."""
 
     medoids: Indices
     n_rounds: int = 0
     n_swaps: int = 0
+    runners_up: Indices = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Refinement:
@@ -102,14 +103,17 @@ class Refinement:
         self._rounds, self._memory_limit, self._run = rounds, memory_limit, run
         self._buffer: TileBuffer | None = None  # holds the block of candidates, for all calls of `refine`
 
-    def refine(self, medoids: Indices) -> Refined:
-        """Improve medoids by swaps that the points confirm."""
+    def refine(self, medoids: Indices, is_open: NDArray[np.bool_] | None = None) -> Refined:
+        """Improve medoids by swaps that the points confirm; only those that are open get candidates, or all if None."""
         k = len(medoids)
-        if self._rounds == 0 or self._block.m == self._population.n or self._options.n_fixed == k:
+        is_open = np.arange(k) >= self._options.n_fixed if is_open is None else is_open
+        if self._rounds == 0 or self._block.m == self._population.n or not is_open.any():
             return Refined(medoids)  # a batch of all rows has confirmed every swap, and fixed medoids allow no swap
         with self._run.stages.stage("refinement", total=self._rounds, unit=" rounds") as bar:
             points, in_groups = self._draw_points(count_refining(self._population.n, self._block.m, k))
-            proposals = Proposals(self._population, self._block, self._weights, points, k, self._options, self._run)
+            proposals = Proposals(
+                self._population, self._block, self._weights, points, is_open, self._options.n_fixed, self._run
+            )
             confirmation = self._begin_confirmation(medoids, points, in_groups, proposals)
             refined = self._run_rounds(confirmation, points, proposals, bar)
             bar.finish()
@@ -157,17 +161,16 @@ class Refinement:
     def _run_rounds(self, confirmation: AnyConfirmation, points: Batch, proposals: Proposals, bar: Bar) -> Refined:
         refined = Refined(confirmation.medoids)
         scale = self._population.total_weight / points.weights.sum()  # of a sample's loss to the objective of all rows
-        while proposals.is_open.any() and refined.n_rounds < self._rounds:
+        while refined.n_rounds < self._rounds:
             state = confirmation.state()
             self._tell(bar, refined, scale * state.loss, "choosing candidates")
             proposed = proposals.propose(refined.medoids, state)
             self._tell(bar, refined, scale * state.loss, "trying candidates")
             search = confirmation.confirm(proposed)
-            refined = Refined(confirmation.medoids, refined.n_rounds + 1, refined.n_swaps + search.n_swaps)
+            n_rounds, n_swaps = refined.n_rounds + 1, refined.n_swaps + search.n_swaps
+            refined = Refined(confirmation.medoids, n_rounds, n_swaps, search.runners_up)
             self._tell(bar, refined, scale * search.loss)
             bar.update()
-            # If no candidate has replaced a medoid, no more candidates are proposed for it.
-            proposals.is_open = search.is_replaced
             if search.loss > state.loss * (1 - LEAST_PROGRESS):
                 break
         return refined
@@ -183,14 +186,14 @@ class Refinement:
         if len(points.indices) < self._population.n:
             before, after = self._population.objectives([medoids, refined.medoids])
             if after > before:
-                return Refined(medoids)
+                return Refined(medoids, runners_up=refined.runners_up)
         return refined
 
 
 class Proposals:
     """Proposes candidates: a few rows for each open medoid, none of them twice.
 
-    A medoid is open until a round has found no better row for it; fixed medoids are never open.
+    Fixed medoids are never open.
     """
 
     def __init__(
@@ -199,12 +202,12 @@ class Proposals:
         block: Block,
         weights: NDArray[np.float64],
         points: Batch,
-        k: int,
-        options: SwapOptions,
+        is_open: NDArray[np.bool_],
+        n_fixed: int,
         run: Run,
     ) -> None:
         self._population, self._block, self._weights, self._points = population, block, weights, points
-        self._n_fixed, self._run = options.n_fixed, run
+        self._is_open, self._n_fixed, self._run = is_open, n_fixed, run
         self._are_all_points = len(points.indices) == population.n
         # If there are more candidates than points, the batch screens only candidates among the points, which spares a
         # pass over the whole block in each round.
@@ -214,7 +217,6 @@ class Proposals:
         is_whole = self._are_all_points and candidates.indices is None
         self._screen = block if is_whole else block.subset(self._screened)
         self._tried = np.empty(0, np.int64)
-        self.is_open = np.arange(k) >= self._n_fixed
 
     @property
     def screen_bytes(self) -> int:
@@ -227,9 +229,9 @@ class Proposals:
         self._tried = np.union1d(self._tried, medoids)
         search = _core.SwapSearch(k, np.arange(k), self._block.rows(medoids), self._weights, 0.0, self._n_fixed)
         tried = mark(self._tried, self._population.space.n)[self._screened]
-        by_batch = self._screened[best_by_batch(self._screen, search, self.is_open, tried, run.n_jobs)]
+        by_batch = self._screened[best_by_batch(self._screen, search, self._is_open, tried, run.n_jobs)]
         self._tried = np.union1d(self._tried, by_batch)
-        judges = draw_judges(self._points, state, self.is_open, run.rng)
+        judges = draw_judges(self._points, state, self._is_open, run.rng)
         labels = state.nearest if self._are_all_points else None
         by_cluster = self._population.best_members(medoids, judges, self._tried, labels)
         self._tried = np.union1d(self._tried, by_cluster)
