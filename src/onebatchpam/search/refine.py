@@ -12,7 +12,7 @@ The rows may be in memory or in partitions: see `Refinable`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,14 @@ from onebatchpam._progress import Bar
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, TileBuffer, mark
 from onebatchpam.blocks import Block
-from onebatchpam.search.candidates import CANDIDATES_PER_MEDOID, Nearest, best_by_batch, draw_judges
+from onebatchpam.search.candidates import (
+    CANDIDATES_PER_MEDOID,
+    Judges,
+    Nearest,
+    best_by_batch,
+    best_by_cluster,
+    draw_judges,
+)
 from onebatchpam.search.confirmation import Confirmation
 from onebatchpam.search.groups import GROUP_SIZE, GroupedConfirmation
 from onebatchpam.search.pool import PoolSearch
@@ -33,11 +40,10 @@ from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.swaps import SwapOptions
 
 MAX_AUTOMATIC_ROUNDS = 10
-# Refinement ends with a round that lowers the loss by less than this fraction of it.
+# Refinement ends with a round that lowers the loss by less than this fraction of it. If a sample of points confirms
+# swaps, all rows are asked for candidates after a round that lowers the loss by less than the second fraction.
 LEAST_PROGRESS = 2e-4
-# A batch search that is refined afterwards need not find its last swaps: with very many candidates, it ends with a pass
-# that lowers the loss by less than this fraction of it.
-PROGRESS_OF_PASS = 5e-3
+PROGRESS_WITHOUT_ALL = 2e-3
 # The number of confirming points is chosen such that a round takes at most this many dissimilarities of candidates and
 # medoids to points; there are at least as many points as in the batch, however.
 MOST_ENTRIES = 2**26
@@ -95,10 +101,11 @@ class Refinement:
         options: SwapOptions,
         rounds: int,
         memory_limit: int,
+        most_screened: int,
         run: Run,
     ) -> None:
         self._population, self._block, self._weights = population, block, weights
-        self._options = replace(options, least_progress=0.0)
+        self._options, self._most_screened = options, most_screened
         self._rounds, self._memory_limit, self._run = rounds, memory_limit, run
         self._buffer: TileBuffer | None = None  # holds the block of candidates, for all calls of `refine`
 
@@ -109,7 +116,9 @@ class Refinement:
             return Refined(medoids)  # a batch of all rows has confirmed every swap, and fixed medoids allow no swap
         with self._run.stages.stage("refinement", total=self._rounds, unit=" rounds") as bar:
             points, in_groups = self._draw_points(count_refining(self._population.n, self._block.m, k))
-            proposals = Proposals(self._population, self._block, self._weights, points, k, self._options, self._run)
+            proposals = Proposals(
+                self._population, self._block, self._weights, points, k, self._options, self._most_screened, self._run
+            )
             confirmation = self._begin_confirmation(medoids, points, in_groups, proposals)
             refined = self._run_rounds(confirmation, points, proposals, bar)
             bar.finish()
@@ -157,7 +166,9 @@ class Refinement:
     def _run_rounds(self, confirmation: AnyConfirmation, points: Batch, proposals: Proposals, bar: Bar) -> Refined:
         refined = Refined(confirmation.medoids)
         scale = self._population.total_weight / points.weights.sum()  # of a sample's loss to the objective of all rows
-        while proposals.is_open.any() and refined.n_rounds < self._rounds:
+        while refined.n_rounds < self._rounds:
+            if refined.n_rounds == self._rounds - 1 and not proposals.asks_all:
+                proposals.ask_all_rows()
             state = confirmation.state()
             self._tell(bar, refined, scale * state.loss, "choosing candidates")
             proposed = proposals.propose(refined.medoids, state)
@@ -168,8 +179,12 @@ class Refinement:
             bar.update()
             # If no candidate has replaced a medoid, no more candidates are proposed for it.
             proposals.is_open = search.is_replaced
-            if search.loss > state.loss * (1 - LEAST_PROGRESS):
+            least_progress = LEAST_PROGRESS if proposals.asks_all else PROGRESS_WITHOUT_ALL
+            if search.loss < state.loss * (1 - least_progress) and proposals.is_open.any():
+                continue
+            if proposals.asks_all:
                 break
+            proposals.ask_all_rows()
         return refined
 
     def _tell(self, bar: Bar, refined: Refined, objective: float, step: str | None = None) -> None:
@@ -190,7 +205,9 @@ class Refinement:
 class Proposals:
     """Proposes candidates: a few rows for each open medoid, none of them twice.
 
-    A medoid is open until a round has found no better row for it; fixed medoids are never open.
+    A medoid is open until a round has found no better row for it; fixed medoids are never open. If a sample of points
+    confirms swaps, these points alone propose members of clusters at first, which takes no pass over all rows. All rows
+    do so when the points have little more to offer, or in the last round.
     """
 
     def __init__(
@@ -201,20 +218,28 @@ class Proposals:
         points: Batch,
         k: int,
         options: SwapOptions,
+        most_screened: int,
         run: Run,
     ) -> None:
         self._population, self._block, self._weights, self._points = population, block, weights, points
         self._n_fixed, self._run = options.n_fixed, run
         self._are_all_points = len(points.indices) == population.n
+        self.asks_all = self._are_all_points
         # If there are more candidates than points, the batch screens only candidates among the points, which spares a
         # pass over the whole block in each round.
         candidates = population.space.candidates
         are_few = candidates.n <= len(points.indices)
         self._screened = candidates.rows() if are_few else candidates.among(points.indices)
-        is_whole = self._are_all_points and candidates.indices is None
+        if len(self._screened) > most_screened:
+            self._screened = candidates.among(population.draw_points(most_screened).indices)
+        is_whole = len(self._screened) == population.n
         self._screen = block if is_whole else block.subset(self._screened)
         self._tried = np.empty(0, np.int64)
-        self.is_open = np.arange(k) >= self._n_fixed
+        self.is_open = self._are_free = np.arange(k) >= self._n_fixed
+
+    def ask_all_rows(self) -> None:
+        """Let all rows propose members of clusters from now on, for every medoid that is not fixed."""
+        self.asks_all, self.is_open = True, self._are_free
 
     @property
     def screen_bytes(self) -> int:
@@ -230,7 +255,16 @@ class Proposals:
         by_batch = self._screened[best_by_batch(self._screen, search, self.is_open, tried, run.n_jobs)]
         self._tried = np.union1d(self._tried, by_batch)
         judges = draw_judges(self._points, state, self.is_open, run.rng)
-        labels = state.nearest if self._are_all_points else None
-        by_cluster = self._population.best_members(medoids, judges, self._tried, labels)
+        by_cluster = self._best_members(medoids, judges, state)
         self._tried = np.union1d(self._tried, by_cluster)
         return np.concatenate([by_batch, by_cluster])
+
+    def _best_members(self, medoids: Indices, judges: dict[int, Judges], state: Nearest | _core.SwapSearch) -> Indices:
+        """Return the best untried members of each judged cluster: among the points, or among all rows."""
+        if self.asks_all:
+            labels = state.nearest if self._are_all_points else None
+            return self._population.best_members(medoids, judges, self._tried, labels)
+        space = self._population.space
+        among = np.flatnonzero(space.candidates.marked()[self._points.indices])
+        labelled = [(self._points.indices[among], np.asarray(state.nearest)[among])]
+        return best_by_cluster(space, judges, labelled, mark(self._tried, space.n), self._run.n_jobs)
