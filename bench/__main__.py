@@ -28,6 +28,7 @@ from bench.studies import (
     orlib,
     pictures,
     representatives,
+    sample,
     scale,
     series,
     sizes,
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for module in (
         speed,
         scale,
+        sample,
         limits,
         embeddings,
         series,

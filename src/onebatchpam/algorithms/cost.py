@@ -35,7 +35,7 @@ from onebatchpam.space import Space
 # are usual numbers. If a sample of points confirms swaps, the points alone propose candidates in most rounds, and all
 # rows in the last ones.
 USUAL_PASSES = 3
-USUAL_ROUNDS, USUAL_ROUNDS_OF_ALL = 4, 2
+USUAL_ROUNDS, USUAL_ROUNDS_OF_ALL = 3, 2
 # The Lagrangian dual compares all pairs of rows so many times.
 PASSES_OF_CORE = 9
 # A later round of refinement tries fewer candidates than the first one, and judges the members of fewer clusters.

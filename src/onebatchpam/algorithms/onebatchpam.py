@@ -164,8 +164,8 @@ class OneBatchPAM(MedoidEstimator):
 
         The first round computes about n (11 k + 100) dissimilarities, later rounds compute fewer. If 11 n k is more
         than 2^26, or m less than 10 k, the candidates are compared with a sample of the rows instead; a round then
-        computes at most 2^26 or 11 k m dissimilarities, whichever is more. In the first rounds this sample also proposes
-        the candidates; in the last ones all rows do so, which takes n (k + 100) besides. With 175 medoids or
+        computes at most 2^26 or 11 k m dissimilarities, whichever is more. In the first rounds this sample also
+        proposes the candidates; in the last ones all rows do so, which takes n (k + 100) besides. With 175 medoids or
         more, the sample has 200 k rows, each of which is compared with all medoids and the candidates of some 300.
     n_init : int, default=1
         Number of starts on the same batch, each followed by refinement. The medoids of all results form a pool: some
@@ -255,10 +255,10 @@ class OneBatchPAM(MedoidEstimator):
 
     Notes
     -----
-    With more than 100,000 rows and `refine` not 0, batch, weights and search run on a sample of the rows: 1,000 for each
-    medoid, but at least 20,000 and at most 100,000, or four for each batch point if that is more. A tenth of it is drawn
-    by the distance to the first medoids, so that small groups far away are not lost, and the weights of its rows make up
-    for this. Refinement then tries candidates among all rows. With ``refine=0`` all rows are searched.
+    With more than 100,000 rows and `refine` not 0, batch, weights and search run on a sample of the rows: 1,000 for
+    each medoid, but at least 20,000 and at most 100,000, or four for each batch point if that is more. A tenth of it is
+    drawn by the distance to the first medoids, so that small groups far away are not lost, and the weights of its rows
+    make up for this. Refinement then tries candidates among all rows. With ``refine=0`` all rows are searched.
 
     See Also
     --------

@@ -67,7 +67,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     objective over all rows worse. A data set that is not larger than the sample is gathered and fitted in memory.
 
     The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Data
-    that are not persisted are read again in each of about twenty passes, most of which are short. If the cluster loses
+    that are not persisted are read again in each of about ten passes, most of which are short. If the cluster loses
     a worker, the lost results are computed again.
 
     ``metric="precomputed"`` is not possible, and ``"seuclidean"`` and ``"mahalanobis"`` need their ``V`` or ``VI`` in
