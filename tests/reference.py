@@ -101,12 +101,11 @@ class SwapResult:
     converged: bool
 
 
-def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1, n_fixed=0, least_progress=0.0):
+def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1, n_fixed=0):
     """Swap eagerly until a full cycle of candidates brings no improvement. With chunk = 1 this is FasterPAM.
 
     With larger chunks, all candidates of a chunk are first evaluated with the medoids before the chunk; those that
-    improve are evaluated again, in order, with the medoids of that moment. The first `n_fixed` medoids stay. The search
-    also ends with a pass that lowers the loss by less than the fraction `least_progress` of it.
+    improve are evaluated again, in order, with the medoids of that moment. The first `n_fixed` medoids stay.
     """
     n, m = block.shape
     weights = np.ones(m) if weights is None else np.asarray(weights, np.float64)
@@ -123,7 +122,6 @@ def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1,
     done = False
     while n_iter < max_iter and not done:
         n_iter += 1
-        loss_before = loss(block, medoids, weights)
         for start in range(0, n, chunk):
             candidates = range(start, min(start + chunk, n))
             swaps_before = n_swaps
@@ -135,7 +133,7 @@ def swap_search(block, medoids, weights=None, *, max_iter=100, tol=0.0, chunk=1,
             n_idle = n_idle + len(candidates) if n_swaps == swaps_before else 0
             if n_idle >= n:
                 break
-        done = n_idle >= n or loss(block, medoids, weights) > loss_before * (1 - least_progress)
+        done = n_idle >= n
     return SwapResult(medoids, loss(block, medoids, weights), n_iter, n_swaps, done)
 
 
@@ -196,26 +194,6 @@ def silhouette_search(block, medoids, weights=None, *, chunk=1, n_fixed=0, least
                 n_idle = 0
         i = chunked.stop % n
     return np.array(medoids)
-
-
-def search_in_levels(block, medoids, weights=None, *, many, least_progress=0.0, **options):
-    """Swap as `swap_search` does, but if there are more than `many` candidates, first among some of them.
-
-    These are the medoids and evenly spaced candidates: every 16th, or more if these would be fewer than a fifth of
-    `many`. If they are still more than `many`, they are searched in the same way. `least_progress` counts only where
-    there are more than `many` candidates.
-    """
-    n_swaps, medoids = 0, np.array(medoids)
-    if len(block) > many:
-        spaced = np.arange(0, len(block), min(16, 5 * len(block) // many))
-        some = np.array(sorted({*spaced.tolist(), *medoids.tolist()}))
-        start = [some.tolist().index(medoid) for medoid in medoids]
-        first = search_in_levels(block[some], start, weights, many=many, least_progress=least_progress, **options)
-        medoids, n_swaps = some[first.medoids], first.n_swaps
-        options["least_progress"] = least_progress
-    result = swap_search(block, medoids, weights, **options)
-    result.n_swaps += n_swaps
-    return result
 
 
 def best_single(block, weights=None):

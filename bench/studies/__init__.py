@@ -4,6 +4,7 @@
 - `kernels.py`: the rates of all metrics beside a matrix product, and beside a limit of the machine; `kernel_worker.py`
   times one build, `kernel_limit.cpp` the limit;
 - `scale.py`: ten million rows on one machine, and how time and memory grow;
+- `sample.py`: fits to many rows of four kinds, by several installs in turns;
 - `embeddings.py`: a million unit vectors, in float32 and float16, from memory and from a file;
 - `series.py`: thousands of time series under dynamic time warping;
 - `limits.py`: where methods that hold all pairs end, and this package does not;

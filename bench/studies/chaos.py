@@ -196,12 +196,12 @@ def small_sample() -> Iterator[None]:
     """Let the driver gather only a small sample, so that few rows are fitted as many rows would be."""
     from onebatchpam.dask import population
 
-    before = population.DRIVER_ENTRIES
-    population.DRIVER_ENTRIES = 1
+    before = population.DRIVER_NUMBERS
+    population.DRIVER_NUMBERS = 1
     try:
         yield
     finally:
-        population.DRIVER_ENTRIES = before
+        population.DRIVER_NUMBERS = before
 
 
 def fit(data: Any) -> tuple[Any, ...]:

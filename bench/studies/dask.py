@@ -24,8 +24,7 @@ from onebatchpam import OneBatchPAM
 PASSES = {
     "check": "check of all rows",
     "draw": "drawing of rows",
-    "scan": "comparison with the batch",
-    "swaps": "search for swaps",
+    "far": "comparison with the first medoids",
     "members": "search for members",
     "assign": "assignment",
 }
@@ -66,11 +65,11 @@ def weigh_traffic() -> Iterator[dict[str, Traffic]]:
         seconds = time.perf_counter() - began
         first_key = next(dask.core.flatten([keys]))
         name = key_split(first_key).removeprefix("onebatchpam-").removeprefix("merge-")
-        passes = traffic.get("scan" if name == "summary" else name)
+        passes = traffic.get("far" if name == "sum" else name)
         if passes is not None:
             passes.seconds += seconds
             passes.bytes_told += sum(len(pickle.dumps(each)) for each in told)
-            if name != "scan":  # the results of a scan stay with the workers, and its summary is returned
+            if name != "far":  # the distances stay with the workers, and their sum is returned
                 passes.n_passes += 1
                 passes.bytes_returned += sum(len(pickle.dumps(each)) for each in results)
         return results

@@ -18,6 +18,8 @@ from onebatchpam._tiles import Indices
 
 # The smallest rate of a clock, so that the clock of a row that weighs next to nothing rings late, but at a finite time.
 SMALLEST_RATE = 1e-290
+# The part of a sample that is drawn by distance instead of by weight alone.
+FAR_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,51 @@ def sample_by_weight(
     order = np.argpartition(clocks, size)
     drawn = np.sort(order[:size])
     estimates = estimate_weights(weights[drawn], rates[drawn], clocks[order[size]])
+    return Batch(drawn, scale_to_mean(estimates, weights.mean()))
+
+
+def sample_odds(
+    weights: NDArray[np.float64],
+    total_weight: float,
+    far: NDArray[np.float64],
+    total_far: float,
+    are_candidates: NDArray[np.bool_] | None = None,
+    candidate_weight: float = 0.0,
+) -> NDArray[np.float64]:
+    """Return the odds by which some rows are drawn to a sample that stands for all rows in a search.
+
+    Most of the odds go by weight, a part by weight times distance to the first medoids, `far`, so that small groups far
+    away are not lost. If only some rows are candidates, half of what goes by weight goes to these. The totals are
+    sums over all rows, and over all candidates.
+    """
+    odds = weights / total_weight
+    if are_candidates is not None:
+        odds *= 0.5
+        odds[are_candidates] *= 1 + total_weight / candidate_weight
+    if total_far > 0:
+        odds *= 1 - FAR_SHARE
+        odds += far * (FAR_SHARE / total_far)
+    return np.maximum(odds, SMALLEST_RATE, out=odds)
+
+
+def draw_by_odds(
+    weights: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    size: int,
+    include: Indices,
+    rng: np.random.RandomState,
+) -> Batch:
+    """Draw rows by their odds, and return them in ascending order; rows to include are drawn for certain.
+
+    The weights of the sample make up for unequal odds of being drawn, and have the mean of the weights of all rows.
+    """
+    clocks = ring_clocks(odds, rng)
+    clocks[include] = 0
+    order = np.argpartition(clocks, size)
+    drawn = np.sort(order[:size])
+    estimates = estimate_weights(weights[drawn], odds[drawn], clocks[order[size]])
+    places = np.searchsorted(drawn, include)
+    estimates[places] = weights[include]  # which stand only for themselves
     return Batch(drawn, scale_to_mean(estimates, weights.mean()))
 
 

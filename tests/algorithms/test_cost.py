@@ -14,7 +14,7 @@ import onebatchpam.dask
 from bench.studies import estimate as study
 from onebatchpam import FasterPAM, OneBatchPAM, _show, estimate_cost
 from onebatchpam.algorithms import rates
-from onebatchpam.search import swaps
+from onebatchpam.batch import sample
 
 
 @pytest.fixture(autouse=True)
@@ -53,10 +53,17 @@ def test_sizes_are_those_of_the_fit_and_counts_come_close(n, p, k, parameters):
     assert all(seconds > 0 for seconds in cost.seconds.values())
 
 
-@pytest.mark.parametrize("n", [100_000, 100_001, 150_000, 400_000, 5_000_000])
-def test_the_levels_of_a_search_among_many_candidates(n):
-    levels = [n if spaced is None else len(spaced) for spaced in swaps.choose_levels(n, np.arange(3))]
-    assert swaps.level_sizes(n) == pytest.approx(levels, abs=3)
+@pytest.mark.parametrize("k", [5, 40])
+def test_a_search_on_a_sample(k, monkeypatch):
+    monkeypatch.setattr(sample, "MANY_ROWS", 3000)
+    X = np.random.RandomState(0).standard_normal((12_000, 4)).astype("float32")
+    model = OneBatchPAM(k, batch_size=500, random_state=0)
+    cost = model.estimate_cost(X)
+    model.fit(X)
+    assert cost.block_bytes == 4 * 3000 * 500
+    assert cost.block_storage == model.block_storage_
+    assert cost.n_distances == pytest.approx(model.n_distances_, rel=0.6)
+    assert set(cost.seconds) == set(model.fit_seconds_)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +120,7 @@ def test_numbers_for_people():
 def test_it_is_a_text_a_table_and_a_dictionary():
     cost = estimate_cost(1_000_000, 8, 100, memory_limit="1GB", n_jobs=2)
     text = str(cost)
-    for part in ("1,000,000, 100; metric euclidean", "1,843", "7.37 GB, not kept", "with 2 threads", "2 passes"):
+    for part in ("1,000,000, 100; metric euclidean", "1,843", "737 MB, ", "with 2 threads", "3 passes"):
         assert part in text
     assert cost._repr_html_().count("<tr>") == text.count("\n")
     assert json.loads(json.dumps(cost.as_dict()))["total_seconds"] == cost.total_seconds

@@ -18,14 +18,13 @@ def test_the_command_prints_a_table(capsys):
 
 
 def test_traffic_is_small_beside_the_data(monkeypatch):
-    monkeypatch.setattr(population, "DRIVER_ENTRIES", 1)
+    monkeypatch.setattr(population, "DRIVER_NUMBERS", 1)
     X = da.from_array(np.random.RandomState(0).rand(50_000, 8), chunks=(10_000, 8))
     with weigh_traffic() as traffic:
         model = OneBatchPAM(3, batch_size=50, random_state=0).fit(X)
-    batch = len(pickle.dumps(X[model.batch_indices_].compute()))
-    swaps = traffic["swaps"]
-    assert swaps.n_passes == model.n_iter_
-    assert batch <= swaps.bytes_told / swaps.n_passes <= 3 * batch
+    medoids = len(pickle.dumps(model.cluster_centers_))
+    assert traffic["far"].n_passes == traffic["members"].n_passes == 1
+    assert medoids <= traffic["far"].bytes_told <= 10 * medoids
     assert sum(each.bytes_returned for each in traffic.values()) < 0.1 * X.nbytes
 
 

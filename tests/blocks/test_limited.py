@@ -12,10 +12,10 @@ from sklearn.datasets import make_blobs
 import reference
 from onebatchpam import OneBatchPAM, _core, _memory, select_k
 from onebatchpam._memory import resolve_memory_limit
+from onebatchpam.batch import sample
 from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.blocks import ReducedRows, limited
 from onebatchpam.metrics import native
-from onebatchpam.search import swaps
 
 X, _ = make_blobs(1500, 4, centers=40, random_state=1)
 MODEL = OneBatchPAM(20, metric="manhattan", batch_size=200, random_state=0)
@@ -107,8 +107,8 @@ def test_batch_of_all_rows():
     assert_storage_does_not_matter(X[:600], batch_size=600)
 
 
-def test_many_candidates(monkeypatch):
-    monkeypatch.setattr(swaps, "MANY_CANDIDATES", 400)
+def test_a_sample_of_many_rows(monkeypatch):
+    monkeypatch.setattr(sample, "MANY_ROWS", 400)
     assert_storage_does_not_matter()
 
 

@@ -28,14 +28,14 @@ from onebatchpam.dask import OneBatchPAM, population, runner, tasks
 
 N, K, M, N_PARTITIONS = 2000, 5, 100, 4
 SECONDS = 600  # longest time to wait for the cluster
-DRAW, SUMMARY, SWAPS = "onebatchpam-draw", "onebatchpam-summary", "onebatchpam-merge-swaps"  # names of passes
+DRAW, SUM, MEMBERS = "onebatchpam-draw", "onebatchpam-sum", "onebatchpam-merge-members"  # names of passes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 
 
 @pytest.fixture(autouse=True)
 def small_driver(monkeypatch):
-    monkeypatch.setattr(population, "DRIVER_ENTRIES", 1)
+    monkeypatch.setattr(population, "DRIVER_NUMBERS", 1)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def make_model(**params):
 def expected():
     """Return the model that is fitted with the threads of this process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(population, "DRIVER_ENTRIES", 1)
+        patch.setattr(population, "DRIVER_NUMBERS", 1)
         with dask.config.set(scheduler="threads"):
             return make_model().fit(rows())
 
@@ -139,7 +139,7 @@ def test_persisted_rows_stay_on_their_workers(client, expected):
     assert_same(make_model().fit(rows().persist()), expected)
 
 
-@pytest.mark.parametrize("name", [DRAW, SWAPS])
+@pytest.mark.parametrize("name", [DRAW, MEMBERS])
 def test_a_worker_is_killed(client, expected, during, name):
     victim = pids_of(client)[0]
     during(name, lambda: os.kill(victim, signal.SIGKILL))
@@ -156,7 +156,7 @@ def test_a_worker_is_paused_for_a_while(client, expected, during):
         time.sleep(0.5)
         os.kill(victim, signal.SIGCONT)
 
-    during(SUMMARY, pause)
+    during(SUM, pause)
     assert_same(make_model().fit(rows().persist()), expected)
 
 
@@ -172,7 +172,7 @@ def test_a_worker_is_paused_for_good(client, expected, during):
         os.kill(victim, signal.SIGSTOP)
         client.run_on_scheduler(give_up)
 
-    during(SUMMARY, pause)
+    during(SUM, pause)
     assert_same(make_model().fit(rows().persist()), expected)
 
 
@@ -190,7 +190,7 @@ def test_two_fits_at_once(client, expected):
 
 def test_a_fit_inside_a_task(client, expected):
     def fit():
-        population.DRIVER_ENTRIES = 1
+        population.DRIVER_NUMBERS = 1
         with get_client().as_current():
             return make_model().fit(rows())
 
@@ -261,7 +261,7 @@ def test_the_client_is_closed_between_two_passes(client, monkeypatch):
 
 
 def test_the_workers_are_restarted(client, during):
-    during(SUMMARY, partial(client.restart, timeout=SECONDS))
+    during(SUM, partial(client.restart, timeout=SECONDS))
     # Tasks that reach the scheduler after its restart are told that the rows are gone, not that it was restarted.
     assert_fails(rows().persist(), "(restarted|lost dependencies)")
 
@@ -315,7 +315,7 @@ def test_a_worker_has_no_memory_left(client, expected):
 
 def test_the_driver_is_interrupted(client, during):
     model = make_model()
-    during(SUMMARY, partial(os.kill, os.getpid(), signal.SIGINT))
+    during(SUM, partial(os.kill, os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt) as held:
         model.fit(rows())
     assert not hasattr(model, "medoid_indices_")
@@ -324,7 +324,7 @@ def test_the_driver_is_interrupted(client, during):
 
 
 def fit_forever(address):
-    population.DRIVER_ENTRIES = 1
+    population.DRIVER_NUMBERS = 1
     with Client(address):
         while True:
             make_model().fit(rows().persist())

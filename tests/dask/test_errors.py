@@ -18,12 +18,10 @@ from onebatchpam.dask.partition import Partition
 @pytest.mark.parametrize(
     ("task", "variant", "expected"),
     [
-        ("scan", "nniw", "X[{row}], X[{column}]"),
-        ("best_swaps", "nniw", "X[{row}], X[{column}]"),
+        ("measure_far", "nniw", "medoid {slot}, X[{row}]"),
         ("best_members", "nniw", "medoid {slot}, X[{row}]"),
         ("mean_losses", "nniw", "X[{row}], X[{column}]"),
         ("assess", "nniw", "medoid {slot}, X[{row}]"),
-        ("far_from_mean", "lwcs", "X[{row}], the mean"),
     ],
 )
 def test_a_metric_that_raises_is_told_with_the_numbers_of_the_rows(task, variant, expected, monkeypatch):
@@ -45,7 +43,7 @@ def test_a_metric_that_raises_is_told_with_the_numbers_of_the_rows(task, variant
 
     module = next(each for each in (population, tasks) if hasattr(each, task))
     monkeypatch.setattr(module, task, partial(failing, getattr(module, task)))
-    monkeypatch.setattr(population, "DRIVER_ENTRIES", 1)
+    monkeypatch.setattr(population, "DRIVER_NUMBERS", 1)
     rows = np.column_stack([make_blobs(1200, 4, centers=10, random_state=0)[0], np.arange(1200)])
     model = OneBatchPAM(3, metric=metric, batch_size=20, variant=variant, random_state=0)
     with dask.config.set(scheduler="sync"), pytest.raises(ValueError, match="in partition") as caught:

@@ -15,7 +15,7 @@ from onebatchpam.dask import OneBatchPAM, population
 
 @pytest.fixture(autouse=True)
 def small_driver(monkeypatch):
-    monkeypatch.setattr(population, "DRIVER_ENTRIES", 1)
+    monkeypatch.setattr(population, "DRIVER_NUMBERS", 1500)
 
 
 @pytest.fixture(scope="module", name="words")

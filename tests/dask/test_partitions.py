@@ -23,7 +23,7 @@ BAD = 3  # number of the bad partition
 
 @pytest.fixture(autouse=True)
 def small_driver(monkeypatch):
-    monkeypatch.setattr(population, "DRIVER_ENTRIES", 1)
+    monkeypatch.setattr(population, "DRIVER_NUMBERS", 1)
     with dask.config.set(scheduler="sync"):
         yield
 
@@ -80,7 +80,7 @@ def with_bad(parts, change):
 
 
 def forbid_search(monkeypatch):
-    monkeypatch.setattr(OneBatchPAM, "_gather_sample", lambda *_: pytest.fail("the search began"))
+    monkeypatch.setattr(OneBatchPAM, "_gather_first", lambda *_: pytest.fail("the search began"))
 
 
 def assert_refused(compute, message):

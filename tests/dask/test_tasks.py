@@ -9,7 +9,17 @@ import pytest
 
 import reference
 from onebatchpam.dask.partition import GivenRows, Partition
-from onebatchpam.dask.tasks import BatchPoints, JudgeRows, assess, best_members, best_swaps, draw, merge_best
+from onebatchpam.dask.tasks import (
+    JudgeRows,
+    Totals,
+    assess,
+    best_members,
+    draw_candidates,
+    draw_sample,
+    measure_far,
+    merge_best,
+    sum_up_far,
+)
 from onebatchpam.metrics.registry import resolve_metric
 from onebatchpam.search import candidates
 
@@ -26,28 +36,6 @@ def smallest(keys, slots, count=COUNT):
     """Return the rows with the smallest keys of each slot, as a set."""
     found = [np.flatnonzero(slots == slot) for slot in np.unique(slots)]
     return {int(row) for rows in found for row in rows[np.argsort(keys[rows], kind="stable")][:count]}
-
-
-def test_best_swaps(partition, rng):
-    X, weights = partition.given, rng.rand(M) + 0.1
-    points, own = rng.permutation(N)[:M], np.full(M, 5.0)
-    medoids = np.array([3, 50, 200, 399])
-    block = reference.distance_block(X, X[points], "manhattan")
-    block[points, np.arange(M)] = own
-    loss = block[medoids].min(axis=0) @ weights
-    losses = np.empty((N, K))
-    for slot in range(K):
-        others = np.delete(block[medoids], slot, axis=0).min(axis=0)
-        losses[:, slot] = np.minimum(block, others) @ weights
-    possible = np.setdiff1d(np.flatnonzero(partition.weights), medoids)
-    expected = smallest(losses[possible].min(axis=1), losses[possible].argmin(axis=1))
-
-    batch = BatchPoints(METRIC, partition.take(points), weights, np.arange(M), own.astype(np.float32))
-    found = best_swaps(partition, batch, partition.take(medoids), 0, COUNT)
-    rows = found.rows.indices - FIRST
-    assert set(rows) == {int(possible[row]) for row in expected}
-    np.testing.assert_allclose(-found.scores, loss - losses[rows].min(axis=1), atol=1e-4)
-    np.testing.assert_array_equal(found.rows.rows, X[rows])
 
 
 def test_best_members(partition, rng, monkeypatch):
@@ -79,18 +67,35 @@ def test_rows_are_drawn_by_weight():
     weights = np.array([0.0, 1.0, 2.0, 4.0])
     first = []
     for seed in range(4000):
-        drawn = draw(
-            Partition(np.zeros((4, 1)), weights, np.ones(4, bool), 0, 0), None, np.empty(0, np.int64), seed, np.inf
-        )
+        drawn = draw_candidates(Partition(np.zeros((4, 1)), weights, np.ones(4, bool), 0, 0), seed, np.inf)
         np.testing.assert_array_equal(drawn.rates, weights[drawn.rows.indices])
         first.append(drawn.rows.indices[np.argmin(drawn.clocks)])
     np.testing.assert_allclose(np.bincount(first, minlength=4) / 4000, weights / 7, atol=0.03)
 
 
-def test_excluded_rows_are_not_drawn(partition):
-    exclude = FIRST + np.arange(0, N, 2)
-    drawn = draw(partition, None, exclude, 0, np.inf).rows
-    np.testing.assert_array_equal(drawn.indices, np.setdiff1d(FIRST + np.flatnonzero(partition.weights), exclude))
+def test_a_sample_is_drawn_by_weight_and_by_distance(partition):
+    """The odds are those of a sample of rows in memory; rows of weight zero and rows that are no candidates apart."""
+    first = partition.take(np.array([3, 50]))
+    far = measure_far(partition, METRIC, first)
+    distances = reference.distance_block(partition.given, first.rows, "manhattan").min(axis=1)
+    np.testing.assert_allclose(far, distances * partition.weights, rtol=1e-5)
+    total = partition.weights.sum()
+    assert sum_up_far(partition, far) == far.sum()
+    drawn = draw_sample(partition, far, Totals(total, far.sum(), None), 0, np.inf)
+    present = np.flatnonzero(partition.weights)
+    np.testing.assert_array_equal(drawn.rows.indices, FIRST + present)
+    expected = 0.9 * partition.weights / total + 0.1 * far / far.sum()
+    np.testing.assert_allclose(drawn.rates, expected[present])
+    assert len(draw_sample(partition, far, Totals(total, far.sum(), None), 0, 50).rows) == np.sum(drawn.clocks < 50)
+
+
+def test_candidates_are_half_of_a_sample(partition):
+    are_candidates = np.arange(N) % 40 == 7
+    partition = replace(partition, are_candidates=are_candidates, weights=np.ones(N))
+    drawn = draw_sample(partition, np.zeros(N), Totals(N, 0.0, 10.0), 0, np.inf)
+    assert drawn.rates.sum() == pytest.approx(1)
+    assert drawn.rates[are_candidates].sum() == pytest.approx(0.5 + 0.5 * 10 / N)
+    assert set(draw_candidates(partition, 0, np.inf).rows.indices) == set(FIRST + np.flatnonzero(are_candidates))
 
 
 def test_the_farthest_row_is_a_candidate_of_positive_weight(partition):

@@ -75,7 +75,7 @@ PARAMETERS = [
 def test_every_stage_and_metric(parameters, X, tmp_path, monkeypatch):
     monkeypatch.setattr("onebatchpam.metrics.base.SUMMED_ROWS", 100)
     monkeypatch.setattr(_tiles, "TILE_ENTRIES", 5000)
-    monkeypatch.setattr("onebatchpam.search.swaps.MANY_CANDIDATES", 300)
+    monkeypatch.setattr("onebatchpam.batch.sample.MANY_ROWS", 300)
     stored = as_memmap(X, tmp_path)
     models = [OneBatchPAM(4, **{"batch_size": 60, **parameters}, random_state=0).fit(x) for x in (X, stored)]
     assert_same(*models, X, stored)

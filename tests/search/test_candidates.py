@@ -26,8 +26,8 @@ from onebatchpam import (
     RandomMedoids,
 )
 from onebatchpam.algorithms.population import InMemory
+from onebatchpam.batch import sample
 from onebatchpam.batch.rounds import VARIANTS, draw_batch
-from onebatchpam.search import swaps
 from onebatchpam.search.start import INITS
 from onebatchpam.space import Candidates
 from spaces import make_run, make_space
@@ -228,12 +228,12 @@ class TestBest:
             )
 
     @pytest.mark.parametrize("init", ["random", "k-means++"])
-    def test_levels_of_very_many_candidates(self, init, rng, monkeypatch):
+    def test_a_sample_of_very_many_rows(self, init, rng, monkeypatch):
         X = rng.standard_normal((3000, 3))
         candidates = np.flatnonzero(rng.rand(3000) < 0.7)
         model = OneBatchPAM(6, batch_size=300, init=init, random_state=0)
         expected = clone(model).fit(X, candidates=candidates)
-        monkeypatch.setattr(swaps, "MANY_CANDIDATES", 500)
+        monkeypatch.setattr(sample, "MANY_ROWS", 1500)
         found = model.fit(X, candidates=candidates)
         assert np.isin(found.medoid_indices_, candidates).all()
         assert found.inertia_ <= 1.02 * expected.inertia_

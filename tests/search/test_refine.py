@@ -13,9 +13,9 @@ from sklearn.datasets import make_blobs
 import reference
 from onebatchpam import OneBatchPAM, _core
 from onebatchpam._draws import Batch
-from onebatchpam.algorithms import InMemory, onebatchpam
+from onebatchpam.algorithms import InMemory
 from onebatchpam.batch.rounds import VARIANTS
-from onebatchpam.search import candidates, confirmation, refine, swaps
+from onebatchpam.search import candidates, confirmation, refine
 from onebatchpam.search.candidates import best_by_cluster, draw_judges, smallest_of_each
 from spaces import make_space
 
@@ -143,16 +143,6 @@ def test_more_points_than_can_be_held_are_sampled(seed, weighted, monkeypatch):
     # end, two assignments check whether the objective has improved.
     n_distances = len(seen) * (11 * 30 * 1200 + len(X) * (30 + candidates.JUDGES_PER_CLUSTER)) + 2 * len(X) * 30
     assert refined.n_distances_ < plain.n_distances_ + n_distances
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_search_among_many_candidates_that_is_refined_ends_with_small_progress(monkeypatch):
-    monkeypatch.setattr(swaps, "MANY_CANDIDATES", 400)
-    plain, refined = fit(refine=0), fit()
-    monkeypatch.setattr(onebatchpam, "PROGRESS_OF_PASS", 0.5)
-    assert fit().n_iter_ == 1 < refined.n_iter_
-    assert fit(refine=0).n_iter_ == plain.n_iter_  # without refinement the search converges
-    assert fit().inertia_ < plain.inertia_
 
 
 def test_a_sample_that_misleads_is_not_followed(monkeypatch):

@@ -242,7 +242,7 @@ class TestSamples:
 
     @pytest.mark.parametrize("weighted", [False, True])
     def test_dask(self, weighted, monkeypatch):
-        monkeypatch.setattr(onebatchpam.dask.population, "DRIVER_ENTRIES", 1)
+        monkeypatch.setattr(onebatchpam.dask.population, "DRIVER_NUMBERS", 1)
         monkeypatch.setattr(onebatchpam.dask.population, "GATHERED_PER_BATCH_POINT", 3)
         X = make_blob_with_outliers(3000)
         weights = 1 + np.arange(3000) % 3 if weighted else None

@@ -9,9 +9,6 @@ import pytest
 
 import reference
 from onebatchpam import SwapResult, _core, swap_search
-from onebatchpam.blocks.block import WholeBlock
-from onebatchpam.search import swaps
-from spaces import make_run
 
 
 def random_block(n, m, seed=0):
@@ -93,24 +90,6 @@ def test_every_swap_is_that_of_the_reference(simd_level, n, m, k, largest):
     result = swap_search(block, k, init=init, weights=weights, tol=0, n_jobs=2)
     expected = reference.swap_search(block, init, weights, chunk=_core.SWEEP_CHUNK)
     assert_same(result, expected)
-
-
-@pytest.mark.parametrize("n_fixed", [0, 2])
-@pytest.mark.parametrize(("n", "many"), [(900, 800), (1300, 1300), (1500, 100), (3000, 50)])
-@pytest.mark.parametrize("least_progress", [0.0, 0.2])
-def test_many_candidates_are_searched_in_levels(n, many, n_fixed, least_progress, monkeypatch):
-    monkeypatch.setattr(swaps, "MANY_CANDIDATES", many)
-    block, init = integer_block(n, 23, largest=500), np.random.RandomState(1).permutation(n)[:5]
-    weights = np.random.RandomState(2).randint(0, 5, 23).astype(float)
-    options = {"n_fixed": n_fixed, "least_progress": least_progress}
-    result = swaps.run_swaps(
-        WholeBlock(block), init, weights, swaps.SwapOptions(tol=0.0, **options), make_run(n_jobs=2)
-    )
-    expected = reference.search_in_levels(block, init, weights, many=many, chunk=_core.SWEEP_CHUNK, **options)
-    assert_same(result, expected)
-    assert result.converged
-    at_once = reference.swap_search(block, init, weights, chunk=_core.SWEEP_CHUNK, n_fixed=n_fixed)
-    assert (result.n_swaps != at_once.n_swaps) == (n > many)
 
 
 def sweep_by(block, medoids, weights, *, rows, n_threads=1):
@@ -335,11 +314,3 @@ def test_inputs_are_left_alone():
     assert isinstance(swap_search(block, 3, weights=weights, init=init), SwapResult)
     for array, copy in zip((block, weights, init), copies, strict=True):
         np.testing.assert_array_equal(array, copy)
-
-
-def test_levels_end_however_many_medoids_there_are(monkeypatch):
-    monkeypatch.setattr(swaps, "MANY_CANDIDATES", 10)
-    for k in (5, 11, 30, 100):
-        levels = list(swaps.choose_levels(100, np.arange(k)))
-        assert levels[-1] is None
-        assert all(2 * len(level) <= 100 for level in levels[:-1])

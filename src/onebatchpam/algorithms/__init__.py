@@ -5,8 +5,8 @@ algorithm choose medoids, assign all rows, set the fitted attributes. Each algor
 the medoids and reads like the pseudocode of its paper. `onebatchpam.py` contains the stages of OneBatchPAM in their
 order; the second line names the room of each stage:
 
-    space ─▶ start ─▶ batch and block ─▶ weights ─▶ swap search ─▶ refinement ─▶ Selection
-             search   batch    blocks    batch      search         search        result
+    space ─▶ start ─▶ sample ─▶ batch and block ─▶ weights ─▶ swap search ─▶ refinement ─▶ Selection
+             search   batch     batch    blocks    batch      search         search        result
 
 In: the arguments of `fit`. Out: the fitted attributes; a fit that fails leaves the estimator as it was.
 """
@@ -22,7 +22,7 @@ from onebatchpam.algorithms.fastermsc import DynMSC, FasterMSC
 from onebatchpam.algorithms.fasterpam import FasterPAM
 from onebatchpam.algorithms.onebatchpam import BatchSearch, OneBatchPAM
 from onebatchpam.algorithms.pam import PAM
-from onebatchpam.algorithms.population import InMemory
+from onebatchpam.algorithms.population import InMemory, Sample
 from onebatchpam.algorithms.representative_selector import RepresentativeSelector
 from onebatchpam.algorithms.representatives import Representatives, select_representatives
 from onebatchpam.algorithms.result import (

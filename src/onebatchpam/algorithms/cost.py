@@ -15,29 +15,28 @@ from onebatchpam._show import Items, Listing, show_bytes, show_count, show_secon
 from onebatchpam.algorithms.effort import EFFORTS, KICKS_PER_START, MOST_ROWS_FOR_CORE, count_starts
 from onebatchpam.algorithms.rates import Rates, measure_rates
 from onebatchpam.answers import STORAGES
-from onebatchpam.batch import resolve_batch_size
+from onebatchpam.batch import count_screened, resolve_batch_size, sample_size
 from onebatchpam.blocks import affordable_rank, choose_storage, count_mirrored
 from onebatchpam.bounds import is_kept
+from onebatchpam.data import Rows
 from onebatchpam.metrics import MetricLike, tags_of
 from onebatchpam.search import (
     CANDIDATES_PER_MEDOID,
     GROUP_SIZE,
     GROUPS_OF_POINT,
     JUDGES_PER_CLUSTER,
-    MANY_CANDIDATES,
     MOST_ENTRIES_OF_GROUP,
     count_confirming,
     count_refining,
-    level_sizes,
     starts_by_build,
 )
 from onebatchpam.space import Space
 
 # How often a search passes over the candidates, and how many rounds its refinement takes, depends on the data; these
-# are usual numbers. A search among very many candidates leaves its last swaps to refinement, and makes fewer passes.
+# are usual numbers. If a sample of points confirms swaps, the points alone propose candidates in most rounds, and all
+# rows in the last ones.
 USUAL_PASSES = 3
-USUAL_LAST_PASSES = 2
-USUAL_ROUNDS = 3
+USUAL_ROUNDS, USUAL_ROUNDS_OF_ALL = 3, 2
 # The Lagrangian dual passes so many times over all pairs of rows, which it keeps in memory if they fit.
 PASSES_OF_CORE = 6
 # The swap search passes over the candidates of a round so many times.
@@ -57,6 +56,8 @@ class CostEstimate(Listing):
     ----------
     n_samples : int
         Number of rows.
+    n_searched : int
+        Number of rows that the batch search runs on: all rows, or a sample of them.
     n_clusters : int
         Number of medoids.
     metric : str
@@ -84,6 +85,7 @@ class CostEstimate(Listing):
     """
 
     n_samples: int
+    n_searched: int
     n_clusters: int
     metric: str
     batch_size: int
@@ -111,7 +113,8 @@ class CostEstimate(Listing):
         return [
             ("rows n, medoids k", f"{n:,}, {self.n_clusters:,}; metric {self.metric}"),
             ("batch points m", f"{m:,}{' (all rows)' if m == n else ''}"),
-            ("block n x m", f"{show_bytes(self.block_bytes)}, {STORAGES[self.block_storage]}"),
+            ("rows searched", f"{self.n_searched:,}{' (all rows)' if self.n_searched == n else ' (a sample)'}"),
+            ("block", f"{show_bytes(self.block_bytes)}, {STORAGES[self.block_storage]}"),
             ("memory beyond X", f"at most {show_bytes(self.memory_bytes)}"),
             ("distances", f"about {show_count(self.n_distances)}, {share} of the n² of PAM"),
             ("seconds", f"about {show_seconds(self.total_seconds)} with {self.n_jobs} threads"),
@@ -150,34 +153,38 @@ def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> Co
     m = resolve_batch_size(settings.batch_size, n, k, space.metric if settings.refine else None)
     first = np.zeros(1, np.int64)
     is_cheap = space.distances_to(first, first).is_cheap
-    storage = choose_storage(n, m, k, settings.memory_limit, is_cheap=is_cheap)
-    levels, n_rounds = list_levels(n, m, settings), count_rounds(n, m, settings)
+    n_searched = sample_size(n, m, k, settings.refine)  # rows, of which all are searched unless they are very many
+    storage = choose_storage(n_searched, m, k, settings.memory_limit, is_cheap=is_cheap)
+    n_passes, n_rounds = count_passes(settings), count_rounds(n, m, settings)
     is_build = isinstance(settings.init, str) and starts_by_build(settings.init, m, n)
     n_starts = count_starts(settings, is_build=is_build)
     has_core = EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
+    of_block = count_of_block(space, n_searched, m)
     stages = {
-        "distances": Stage(kept=count_of_block(space, n, m)) if storage == "whole" else Stage(computed=n * m),
-        "swap search": search_work(n, m, levels, storage, n_starts),
-        "refinement": refinement_work(n, m, k, n_rounds, storage, n_starts),
+        "sample": Stage(computed=n * k) if n_searched < n else Stage(),
+        "distances": Stage(kept=of_block) if storage == "whole" else Stage(computed=n_searched * m),
+        "swap search": search_work(n_searched, m, n_passes, storage, n_starts),
+        "refinement": refinement_work(n, m, k, n_searched, n_rounds, storage, n_starts),
         "pool search": pool_work(n, m, k, n_starts, n_rounds),
         "core": core_work(n, settings.memory_limit) if has_core else Stage(),
-        "assignment": Stage(computed=n * k),
+        "assignment": Stage() if is_assigned(n, m, k, n_rounds) or has_core else Stage(computed=n * k),
     }
     run = Run(settings.n_jobs, settings.random_state, Stages())
     rates = measure_rates(space.choose(choose_sample(space)), m, k, run)
     n_distances = int(sum(stage.n_distances for stage in stages.values()))
     return CostEstimate(
         n_samples=n,
+        n_searched=n_searched,
         n_clusters=k,
         metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "function"),
         batch_size=m,
         block_storage=storage,
-        block_bytes=4 * n * m,
-        memory_bytes=count_bytes(n, m, k, space.rows.row_size, storage, settings.memory_limit, n_rounds)
+        block_bytes=4 * n_searched * m,
+        memory_bytes=count_bytes(n, m, k, n_searched, space.rows, storage, settings.memory_limit, n_rounds)
         + (4 * n * n if has_core and is_kept(n, n, settings.memory_limit) else 0),
         n_distances=n_distances,
         share_of_all_pairs=n_distances / n**2,
-        n_passes=levels[-1][1],
+        n_passes=n_passes,
         n_refine_rounds=n_rounds,
         n_jobs=settings.n_jobs,
         seconds={name: stage.seconds(rates) for name, stage in stages.items() if stage != Stage()},
@@ -189,14 +196,9 @@ def count_of_block(space: Space, n: int, m: int) -> int:
     return count_mirrored(n) if m == n and space.metric.is_mirrored else n * m
 
 
-def list_levels(n: int, m: int, settings: Settings) -> list[tuple[int, int]]:
-    """Return the levels of the search: the number of candidates of each, and the usual number of passes over them."""
-    if settings.n_clusters == 1:
-        return [(n, 1)]  # the best single medoid is found in one pass over all candidates
-    few = settings.refine > 0 and m < n and n > MANY_CANDIDATES
-    sizes = level_sizes(n)
-    usual = [USUAL_PASSES] * (len(sizes) - 1) + [USUAL_LAST_PASSES if few else USUAL_PASSES]
-    return [(size, min(settings.max_iter, passes)) for size, passes in zip(sizes, usual, strict=True)]
+def count_passes(settings: Settings) -> int:
+    """Return the usual number of passes of the search; the best single medoid is found in one."""
+    return 1 if settings.n_clusters == 1 else min(settings.max_iter, USUAL_PASSES)
 
 
 def count_rounds(n: int, m: int, settings: Settings) -> int:
@@ -204,14 +206,19 @@ def count_rounds(n: int, m: int, settings: Settings) -> int:
     return 0 if m == n else min(settings.refine, USUAL_ROUNDS)
 
 
-def search_work(n: int, m: int, levels: list[tuple[int, int]], storage: str, n_starts: int) -> Stage:
-    """Return the work of the swap search."""
-    swept = m * sum(size * passes for size, passes in levels)
+def is_assigned(n: int, m: int, k: int, n_rounds: int) -> bool:
+    """Tell whether refinement has assigned all rows already, to compare objectives."""
+    return n_rounds > 0 and count_refining(n, m, k).n_points < n
+
+
+def search_work(n: int, m: int, n_passes: int, storage: str, n_starts: int) -> Stage:
+    """Return the work of the swap search among n candidates."""
+    swept = m * n * n_passes
     computed = {"whole": 0, "reduced": n * m, "recomputed": swept}[storage]
     return Stage(computed=computed * n_starts, searched=swept * n_starts)
 
 
-def refinement_work(n: int, m: int, k: int, n_rounds: int, storage: str, n_starts: int) -> Stage:
+def refinement_work(n: int, m: int, k: int, n_searched: int, n_rounds: int, storage: str, n_starts: int) -> Stage:
     """Return the work of refinement; with several starts, what is new in the best result is refined once more."""
     if n_rounds == 0:
         return Stage()
@@ -220,11 +227,12 @@ def refinement_work(n: int, m: int, k: int, n_rounds: int, storage: str, n_start
     # A point is compared with the candidates of all medoids, or with those of its groups.
     compared = GROUP_SIZE * GROUPS_OF_POINT if confirming.in_groups else k
     candidates = n_rounds * CANDIDATES_PER_MEDOID * compared
-    judged = n_rounds * n * min(JUDGES_PER_CLUSTER, points / k)
-    labelled = 0 if points == n else n * k * (n_rounds + 2)  # for members of each round, and two objectives at the end
-    screened = n_rounds * points * m
+    n_of_all = n_rounds if points == n else min(n_rounds, USUAL_ROUNDS_OF_ALL)
+    judged = n_of_all * n * min(JUDGES_PER_CLUSTER, points / k)
+    labelled = 0 if points == n else n * k * (n_of_all + 2)  # for members, and for the objectives before and after
+    screened = n_rounds * min(points, count_screened(n, n_searched)) * m
     confirmed = (k + candidates) * points
-    computed = judged + labelled + (screened if storage == "recomputed" else 0)
+    computed = judged + labelled + (screened if storage == "recomputed" or n_searched < n else 0)
     searched = screened + PASSES_OF_ROUND * confirmed
     n_times = n_starts + (n_starts > 1) / 2  # what a pool search has found is refined once more
     return Stage(computed=computed * n_times, confirmed=confirmed * n_times, searched=searched * n_times)
@@ -247,19 +255,23 @@ def core_work(n: int, memory_limit: int) -> Stage:
     return Stage(computed=PASSES_OF_CORE * n * n)
 
 
-def count_bytes(n: int, m: int, k: int, row_size: int, storage: str, memory_limit: int, n_rounds: int) -> int:
+def count_bytes(
+    n: int, m: int, k: int, n_searched: int, rows: Rows, storage: str, memory_limit: int, n_rounds: int
+) -> int:
     """Return the memory that a fit takes at most beyond X, by the formulas of docs/large_data.md."""
-    kept = {"whole": 4 * n * m, "recomputed": 0}.get(storage)
+    kept = {"whole": 4 * n_searched * m, "recomputed": 0}.get(storage)
     if kept is None:
-        rank = affordable_rank(n, m, k, memory_limit)
-        kept = min(memory_limit, int(6 * n * m * rank / (k + 1)))
+        rank = affordable_rank(n_searched, m, k, memory_limit)
+        kept = min(memory_limit, int(6 * n_searched * m * rank / (k + 1)))
+    if n_searched < n:
+        kept += n_searched * rows.row_size * rows.dtype.itemsize
     points = count_refining(n, m, k).n_points if n_rounds else 0
     if n_rounds and count_refining(n, m, k).in_groups:
         entries = MOST_ENTRIES_OF_GROUP  # the candidates of one group at a time
     else:
         entries = (1 + CANDIDATES_PER_MEDOID) * k * points
     candidates = min(4 * entries, max(memory_limit - kept, 1024 * points))
-    return BYTES_OF_ROW * n + m * (4 * k + 8 * row_size) + BYTES_OF_TILES + kept + 16 * k * points + candidates
+    return BYTES_OF_ROW * n + m * (4 * k + 8 * rows.row_size) + BYTES_OF_TILES + kept + 16 * k * points + candidates
 
 
 def choose_sample(space: Space) -> NDArray[np.int64]:

@@ -27,13 +27,11 @@ from onebatchpam._tiles import Indices
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.cost import CostEstimate, check_dtype, check_shape, estimate, is_shape, make_rows
 from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_CORE, KICKS_PER_START, count_starts
-from onebatchpam.algorithms.population import InMemory
+from onebatchpam.algorithms.population import InMemory, Sample
 from onebatchpam.algorithms.result import Selection, advise_more_passes
-from onebatchpam.batch import VARIANTS, Drawable, check_batch_size, draw_batch, resolve_batch_size
-from onebatchpam.blocks import Block
+from onebatchpam.batch import VARIANTS, check_batch_size, count_screened, draw_batch, resolve_batch_size
 from onebatchpam.metrics import MetricLike
 from onebatchpam.search import (
-    PROGRESS_OF_PASS,
     Build,
     DrawnContests,
     Enlarged,
@@ -46,16 +44,18 @@ from onebatchpam.search import (
     WholeContest,
     check_rounds,
     choose_start,
+    draw_by_weight,
     draw_medoids,
     enlarge_clusters,
 )
 from onebatchpam.space import Space, open_space
 
 
-class Population(Drawable, Measurable, Protocol):
+class Population(Measurable, Protocol):
     """All rows with a positive weight: in memory (`population.py`), or in the partitions of a Dask collection."""
 
-    def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult: ...
+    def count_searched(self, m: int, k: int, rounds: int) -> int: ...
+    def sample(self, first: Indices, include: Indices, size: int) -> Sample: ...
     def find_core(self, medoids: Indices) -> Indices: ...
 
 
@@ -165,7 +165,8 @@ class OneBatchPAM(MedoidEstimator):
 
         The first round computes about n (11 k + 100) dissimilarities, later rounds compute fewer. If 11 n k is more
         than 2^26, or m less than 10 k, the candidates are compared with a sample of the rows instead; a round then
-        computes at most 2^26 or 11 k m dissimilarities, whichever is more, and n (k + 100) besides. With 175 medoids or
+        computes at most 2^26 or 11 k m dissimilarities, whichever is more. In the first rounds this sample also
+        proposes the candidates; in the last ones all rows do so, which takes n (k + 100) besides. With 175 medoids or
         more, the sample has 200 k rows, each of which is compared with all medoids and the candidates of some 300.
     n_init : int, default=1
         Number of starts on the same batch, each followed by refinement. The medoids of all results, and the candidates
@@ -192,8 +193,8 @@ class OneBatchPAM(MedoidEstimator):
         have their indices. A fit with another number of rows or another `n_clusters` starts from `init`.
     max_iter : int, default=100
         Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
-        swap. With more than 100,000 rows, a search that is refined afterwards also ends with the first pass that lowers
-        the loss by less than 0.5 %.
+        swap. With more than 100,000 rows and `refine` not 0, the candidates of the search are those of a sample of the
+        rows; see Notes.
     tol : float, default=1e-6
         A swap is made only if it lowers the batch loss by more than this fraction of the loss, in which
         the farthest batch point does not count.
@@ -258,6 +259,13 @@ class OneBatchPAM(MedoidEstimator):
         Number of features. Not set for strings and other objects, which have none.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features. Set only if X has names and all of them are strings.
+
+    Notes
+    -----
+    With more than 100,000 rows and `refine` not 0, batch, weights and search run on a sample of the rows: 1,000 for
+    each medoid, but at least 20,000 and at most 100,000, or four for each batch point if that is more. A tenth of it is
+    drawn by the distance to the first medoids, so that small groups far away are not lost, and the weights of its rows
+    make up for this. Refinement then tries candidates among all rows. With ``refine=0`` all rows are searched.
 
     See Also
     --------
@@ -369,7 +377,7 @@ class OneBatchPAM(MedoidEstimator):
         >>> from onebatchpam import OneBatchPAM
         >>> cost = OneBatchPAM(n_clusters=100, metric="cosine").estimate_cost((1_000_000, 768), dtype="float32")
         >>> cost.batch_size, cost.block_bytes
-        (1843, 7372000000)
+        (1843, 737200000)
         """
         if is_shape(X):
             return self._estimate_cost(X, None, dtype)
@@ -398,18 +406,20 @@ class OneBatchPAM(MedoidEstimator):
         last_medoids = self._last_medoids(settings.warm_start, space.n_given, k)
         start = choose_start(settings.init, last_medoids, space, k, m, run)
         population = InMemory(space, k, settings.memory_limit, run)
-        return self._search(population, start, m, settings, run)
+        selection = self._search(population, start, m, settings, run)
+        medoids, assignment = population.recall(selection.medoids)
+        return replace(selection, medoids=medoids, assignment=assignment)
 
     def _search(self, population: Population, start: Start, m: int, settings: Settings, run: Run) -> BatchSelection:
         """Draw a batch of m points, search and refine from each start, and combine the results."""
         effort = EFFORTS[settings.effort]
         n_starts = count_starts(settings, is_build=isinstance(start, Build))
-        batch = BatchSearch(population, m, settings, run)
+        batch = BatchSearch(population, m, settings, run, [start])
         method = settings.init if isinstance(settings.init, str) else "auto"
         selections = []
         for number in range(n_starts):
             if number > 0:
-                start = draw_medoids(method, population.space, settings.n_clusters, run)
+                start = batch.draw_start(method)
             selections.append(batch.refine(batch.search(start)))
         pool = np.unique(np.concatenate([selection.medoids for selection in selections] + batch.runners_up))
         best = batch.choose_best(selections)
@@ -424,32 +434,59 @@ class OneBatchPAM(MedoidEstimator):
 
 
 class BatchSearch:
-    """A batch of m points with its block, on which medoids are searched for and refined from several starts."""
+    """A batch of m points with its block, on which medoids are searched for and refined from several starts.
 
-    def __init__(self, population: Population, m: int, settings: Settings, run: Run) -> None:
+    With very many rows, batch and search have a sample of them, which is drawn with the starts that are known already;
+    the last of these has the most medoids.
+    """
+
+    def __init__(self, population: Population, m: int, settings: Settings, run: Run, starts: list[Start]) -> None:
         self._population, self._settings, self._run = population, settings, run
         self.runners_up: list[Indices] = []  # of all refinements: candidates that came close to replacing a medoid
-        self._batch, self._block = draw_batch(population, m, settings.variant)
-        is_refined = settings.refine > 0 and self._block.m < population.n
-        least_progress = PROGRESS_OF_PASS if is_refined else 0.0
-        self._options = SwapOptions(settings.max_iter, settings.tol, len(population.space.fixed), least_progress)
+        k = settings.n_clusters
+        size = population.count_searched(m, k, settings.refine)
+        self._sample = sample_rows(population, starts, size, k, run)
+        searched = self._sample.population
+        self._batch, self._searched_block = draw_batch(searched, m, settings.variant)
+        self._options = SwapOptions(settings.max_iter, settings.tol, len(population.space.fixed))
+        self._block, limit = self._searched_block, settings.memory_limit
+        if searched is not population:
+            limit -= self._searched_block.n_bytes
+            self._block = self._sample.widen(self._searched_block, self._batch.indices, population, k, limit)
+        most_screened, options = count_screened(population.n, size), self._options
         self._refinement = Refinement(
-            population, self._block, self._batch.weights, self._options, settings.refine, settings.memory_limit, run
+            population, self._block, self._batch.weights, options, settings.refine, limit, most_screened, run
         )
+
+    def draw_start(self, method: str) -> Start:
+        """Draw the medoids of one more start, among the rows of the sample."""
+        start = draw_medoids(method, self._sample.population.space, self._settings.n_clusters, self._run)
+        return start if isinstance(start, Build) else self._sample.indices[start]
 
     def search(self, start: Start) -> BatchSelection:
         """Search for medoids from a start."""
-        found = self._population.search(self._block, start, self._batch.weights, self._options)
+        found = self._find(start)
         return BatchSelection(
             found.medoids,
             found.n_iter,
             found.n_swaps,
             advise_more_passes(found.n_iter, found.converged),
-            batch_indices=self._population.space.given_indices(self._batch.indices),
+            batch_indices=self._sample.population.space.given_indices(self._batch.indices),
             batch_weights=self._batch.weights,
             batch_inertia=found.loss,
-            block_storage=self._block.storage,
+            block_storage=self._searched_block.storage,
         )
+
+    def _find(self, start: Start) -> SwapResult:
+        """Search the block of the sample; medoids are rows of the population."""
+        searched = self._sample.population.space
+        places = (
+            replace(start, fixed=searched.candidates.places(searched.fixed))
+            if isinstance(start, Build)
+            else self._sample.places(start)
+        )
+        found = self._sample.population.search(self._searched_block, places, self._batch.weights, self._options)
+        return replace(found, medoids=self._sample.indices[found.medoids])
 
     def refine(self, selection: BatchSelection) -> BatchSelection:
         """Refine the medoids of a search."""
@@ -461,7 +498,7 @@ class BatchSearch:
         """Improve a selection by the medoids of others, and refine it; only what is new if it was refined before."""
         improved = self._refinement.search_pool(best.medoids, pool, n_kicks)
         if self._block.m == self._population.n and improved.n_swaps:
-            found = self._population.search(self._block, improved.medoids, self._batch.weights, self._options)
+            found = self._find(improved.medoids)
             improved = Refined(found.medoids, 0, improved.n_swaps + found.n_swaps)
         is_open = improved.medoids != best.medoids if is_refined else None
         return best.refined(improved).refined(self._refinement.refine(improved.medoids, is_open))
@@ -482,3 +519,14 @@ class BatchSearch:
         return selection.enlarged(
             enlarge_clusters(population, selection.medoids, least, self._options, self._run, contests)
         )
+
+
+def sample_rows(population: Population, starts: list[Start], size: int, k: int, run: Run) -> Sample:
+    """Return the rows that the search runs on: a sample of this size, or all rows if they are no more."""
+    if size == population.n:
+        assert isinstance(population, InMemory)  # few rows of a Dask collection are gathered before a fit
+        return Sample(population, np.arange(size))
+    rows = [start for start in starts if not isinstance(start, Build)]
+    if not rows:  # BUILD begins when the sample is known, which is drawn by the distances to random rows then
+        rows = [draw_by_weight(population.space, k, run.rng)]
+    return population.sample(rows[-1], np.concatenate(rows), size)

@@ -46,6 +46,7 @@ class Drawable(Protocol):
 
     n: int
     total_weight: float
+    is_sample: bool  # whether these rows are a sample of others
 
     @property
     def space(self) -> Space: ...
@@ -77,7 +78,8 @@ def draw_batch(population: Drawable, m: int, variant: str) -> tuple[Batch, Block
         return batch, scan.block()
     block = scan.block()
     if variant in DEBIASED:
-        debias(population, block, points, scan.largest)
+        stood_for = scan.weights_of_nearest() if population.is_sample else None
+        debias(population, block, points, scan.largest, stood_for)
     if variant in WEIGHTED_BY_NEAREST:
         return Batch(points, scan.weights_of_nearest() * (len(points) / population.n)), block
     return batch, block
@@ -92,13 +94,19 @@ def round_sizes(variant: str, m: int, n: int) -> list[int]:
     return [first, *(size for size in np.diff(cuts).tolist() if size)]
 
 
-def debias(population: Drawable, block: Block, points: Indices, largest: float) -> None:
+def debias(
+    population: Drawable,
+    block: Block,
+    points: Indices,
+    largest: float,
+    stood_for: NDArray[np.float64] | None = None,
+) -> None:
     """Put every batch point that is a candidate far from itself in the block.
 
     Fixed medoids stay where they are, because they compete with no candidate.
     """
     weights = population.weights_of(points)
-    own_distances = debiased_distances(weights, population.total_weight, population.n, largest)
+    own_distances = debiased_distances(weights, population.total_weight, population.n, largest, stood_for)
     space = population.space
     moved = np.flatnonzero(space.candidates.marked()[points] & ~np.isin(points, space.fixed))
     block.replace(points[moved], moved, own_distances[moved].astype(np.float32))

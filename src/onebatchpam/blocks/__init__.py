@@ -17,7 +17,7 @@ BanditPAM.
 
 from onebatchpam.blocks.block import Block, Entries, WholeBlock, of_all_rows
 from onebatchpam.blocks.growing import GrowingBlock
-from onebatchpam.blocks.limited import affordable_rank, choose_storage, fits_whole, open_block
+from onebatchpam.blocks.limited import RecomputedBlock, affordable_rank, choose_storage, fits_whole, open_block
 from onebatchpam.blocks.reduced import ReducedRows
 from onebatchpam.blocks.scan import BlockScan, check_block, compute_checked, fill_checked, fill_scanned
 from onebatchpam.blocks.square import (

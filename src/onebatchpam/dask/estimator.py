@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import dask
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onebatchpam import algorithms
@@ -36,7 +36,7 @@ from onebatchpam.batch import resolve_batch_size
 from onebatchpam.bounds import LowerBound
 from onebatchpam.dask.known import KnownRows
 from onebatchpam.dask.partition import GivenRows, join
-from onebatchpam.dask.population import Partitioned, PartitionedData, rows_to_gather
+from onebatchpam.dask.population import FIRST_PER_MEDOID, Partitioned, PartitionedData, most_rows_of_driver
 from onebatchpam.dask.scheduler import Partitions, Parts, example_of, lazy_array, parts_of
 from onebatchpam.dask.tasks import (
     assess,
@@ -53,8 +53,6 @@ from onebatchpam.space import check_number_of_candidates, warn_of_data
 if TYPE_CHECKING:
     from typing import Self
 
-# If fewer than one in this many rows of the sample are candidates, more candidates are gathered.
-LEAST_CANDIDATES = 2
 BYTES_OF_NUMBER = 8  # in a row that is gathered, at most
 
 
@@ -71,7 +69,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     objective over all rows worse. A data set that is not larger than the sample is gathered and fitted in memory.
 
     The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Data
-    that are not persisted are read again in each of about twenty passes, most of which are short. If the cluster loses
+    that are not persisted are read again in each of about ten passes, most of which are short. If the cluster loses
     a worker, the lost results are computed again.
 
     ``metric="precomputed"`` is not possible, and ``"seuclidean"`` and ``"mahalanobis"`` need their ``V`` or ``VI`` in
@@ -123,8 +121,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             k = check_n_clusters(settings.n_clusters, data.n, n_absent=data.n - data.n_present)
             check_sizes_fit(settings.min_cluster_size, k, data.total_weight)
             m = resolve_batch_size(settings.batch_size, data.n_present, k)
-            n_gathered = rows_to_gather(m, head.row_size)
-            if data.n <= n_gathered:
+            if data.n <= most_rows_of_driver(m, k, head.row_size):
                 whole = data.gather_all()
                 weights = None if sample_weight is None else whole.weights
                 marked = None if candidates is None else whole.are_candidates
@@ -137,23 +134,22 @@ class OneBatchPAM(algorithms.OneBatchPAM):
                 warn_of_data(data.metric)
                 if candidates is None:
                     data.prefer_complete_rows(k)
-                self._fit_partitions(self._gather_sample(data, n_gathered, fixed, settings), m, settings, features)
+                self._fit_partitions(self._gather_first(data, fixed, settings), m, settings, features)
         finally:
             partitions.runner.close()
         return self
 
-    def _gather_sample(self, data: PartitionedData, size: int, fixed: Indices, settings: Settings) -> Partitioned:
-        """Gather on the driver a sample with enough candidates, the fixed medoids, and the medoids of the start."""
-        sample, weights = data.draw(size)
-        n_wanted = min(data.n_candidates, size // LEAST_CANDIDATES)
-        if np.count_nonzero(sample.are_candidates) < n_wanted:
-            sample, weights = with_others(sample, weights, data.draw(n_wanted, only_candidates=True)[0])
-        last_medoids = self._last_medoids(settings.warm_start, data.n, settings.n_clusters)
+    def _gather_first(self, data: PartitionedData, fixed: Indices, settings: Settings) -> Partitioned:
+        """Gather rows on the driver among which the first medoids are chosen, and those that the user named."""
+        k = settings.n_clusters
+        check_number_of_candidates(data.n_candidates + len(fixed), k, len(fixed))
+        rows, weights = data.draw_candidates(min(data.n_candidates, FIRST_PER_MEDOID * k))
+        last_medoids = self._last_medoids(settings.warm_start, data.n, k)
         wanted = [fixed]
         if not isinstance(settings.init, str):
-            wanted.append(check_medoids(settings.init, settings.n_clusters, data.n, "init"))
+            wanted.append(check_medoids(settings.init, k, data.n, "init"))
         wanted += [] if last_medoids is None else [last_medoids]
-        missing = np.setdiff1d(np.concatenate(wanted), sample.indices)
+        missing = np.setdiff1d(np.concatenate(wanted), rows.indices)
         if len(missing):
             taken = data.take(missing)
             absent = taken.indices[taken.weights == 0]
@@ -162,18 +158,19 @@ class OneBatchPAM(algorithms.OneBatchPAM):
                     f"row {absent[0]} is in init, fixed_medoids or medoid_indices_ of the last fit (warm_start=True), "
                     "but its weight is zero: expected rows with a positive weight"
                 )
-            sample, weights = with_others(sample, weights, taken)
-        known = KnownRows(sample, weights, data.metric, data.run.n_jobs, data.n)
+            rows, weights = join([rows, taken]), np.append(weights, np.zeros(len(taken)))
+        known = KnownRows(rows, weights, data.metric, data.run.n_jobs, data.n)
         places = known.space.find(fixed, len(fixed), "fixed_medoids")
-        n_candidates = data.n_candidates + int(np.sum(~sample.are_candidates[places]))
-        check_number_of_candidates(n_candidates, settings.n_clusters, len(fixed))
+        n_candidates = data.n_candidates + int(np.sum(~rows.are_candidates[places]))
+        check_number_of_candidates(n_candidates, k, len(fixed))
         known.fix(places)
-        return Partitioned(data, known, n_candidates)
+        return Partitioned(data, known, n_candidates, settings.memory_limit)
 
     def _fit_partitions(self, population: Partitioned, m: int, settings: Settings, features: dict[str, Any]) -> None:
         data, k = population.data, settings.n_clusters
         last_medoids = self._last_medoids(settings.warm_start, data.n, k)
-        start = choose_start(settings.init, last_medoids, population.space, k, m, data.run)
+        # No batch holds all rows, which is what BUILD is for: the rows at hand are only some of them.
+        start = choose_start(settings.init, last_medoids, population.space, k, 0, data.run)
         selection = self._search(population, start, m, settings, data.run)
         medoids = population.spread_medoids(selection.medoids)
         (assessment,) = population.assess([medoids])
@@ -401,14 +398,6 @@ class LazyAssessment(RowAssessment):
 
     def _repr_html_(self) -> str:
         return paragraph(repr(self))
-
-
-def with_others(
-    sample: GivenRows, weights: NDArray[np.float64], others: GivenRows
-) -> tuple[GivenRows, NDArray[np.float64]]:
-    """Add rows to a sample and its weights; they may become medoids, but stand for no rows, so their weight is zero."""
-    new = others.take(np.flatnonzero(~np.isin(others.indices, sample.indices)))
-    return join([sample, new]), np.concatenate([weights, np.zeros(len(new))])
 
 
 def check_gatherable(data: PartitionedData, most_bytes: int) -> None:

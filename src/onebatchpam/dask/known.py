@@ -1,4 +1,4 @@
-"""The rows at hand, gathered on the driver: a sample that stands for all rows, and rows that may become medoids."""
+"""The rows at hand, gathered on the driver: the first ones, a sample that stands for all rows, and candidates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onebatchpam.space import Candidates, Space, Tally
 
 
 class JoinedRows(Rows):
-    """The rows of the sample followed by the other rows at hand, without copying the sample."""
+    """The rows that were gathered first, with the sample, followed by the other rows at hand, without a copy."""
 
     def __init__(self, sample: Rows, others: Rows, known: KnownRows) -> None:
         self.n, self.n_features, self.row_size = sample.n + others.n, sample.n_features, sample.row_size
@@ -39,7 +39,11 @@ class JoinedRows(Rows):
 
 
 class KnownRows:
-    """The rows at hand, each of them once; `space` holds all of them, and is made anew when rows are added."""
+    """The rows at hand, each of them once; `space` holds all of them, and is made anew when rows are added.
+
+    The weights in `space` are those by which the rows stand for all rows: first those of the rows that are given here,
+    then those of the sample, if there is one. All other rows have the weight zero.
+    """
 
     def __init__(self, sample: GivenRows, weights: NDArray[np.float64], metric: Metric, n_jobs: int, n: int) -> None:
         self.metric, self.n_sample = metric, len(sample)
@@ -54,6 +58,18 @@ class KnownRows:
         self._fixed = fixed
         self.space = self._open_space()
 
+    def add_sample(self, rows: GivenRows, weights: NDArray[np.float64]) -> Indices:
+        """Add the rows of the sample, which from now on stand for all rows; return their positions in `space`."""
+        assert self._others is None  # candidates are added after the sample
+        new = np.flatnonzero(~np.isin(rows.indices, self._sample.indices))
+        self._sample = join([self._sample, rows.take(new)])
+        self.n_sample, self._sample_rows = len(self._sample), self.metric.read(self._sample.rows, "X")
+        positions = self._find(rows.indices)
+        self._weights = np.zeros(self.n_sample)
+        self._weights[positions] = weights
+        self.space = self._open_space()
+        return positions
+
     def add(self, rows: GivenRows) -> Indices:
         """Add rows, except those that are at hand already; return the positions of all of them in `space`."""
         new = np.flatnonzero(~np.isin(rows.indices, self._all_indices()))
@@ -61,9 +77,13 @@ class KnownRows:
             added = rows.take(new)
             self._others = added if self._others is None else join([self._others, added])
             self.space = self._open_space()
+        return self._find(rows.indices)
+
+    def _find(self, indices: Indices) -> Indices:
+        """Return the positions in `space` of rows at hand, given by their indices in the data."""
         every = self._all_indices()
         order = np.argsort(every)
-        return order[np.searchsorted(every, rows.indices, sorter=order)]
+        return order[np.searchsorted(every, indices, sorter=order)]
 
     def given_rows(self, indices: Indices) -> GivenRows:
         """Return rows at hand in the form in which the user gave them, with their weights in the data."""

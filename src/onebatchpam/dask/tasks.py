@@ -5,8 +5,6 @@ Their first argument is a `Partition`; most others are the same for all partitio
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +13,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from onebatchpam import _core, answers
-from onebatchpam._draws import Batch, coreset_odds, ring_clocks
+from onebatchpam import answers
+from onebatchpam._draws import Batch, ring_clocks, sample_odds
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Indices, TileBuffer
-from onebatchpam.blocks import BlockScan, compute_checked, fill_checked
+from onebatchpam._tiles import Indices
 from onebatchpam.dask.partition import GivenRows, Partition, join
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric
 from onebatchpam.search import ClusterProfile, find_nearest, mean_losses, rank_members, smallest_of_each
@@ -78,138 +75,46 @@ class Drawn:
     rates: NDArray[np.float64]
 
 
-def draw(
-    partition: Partition,
-    scanned: BlockScan | None,
-    exclude: Indices,
-    seed: int,
-    until: float,
-    only_candidates: bool = False,
-) -> Drawn:
-    """Return the rows whose clocks ring before the time `until`.
+@dataclass(frozen=True)
+class Totals:
+    """Sums over all rows, by which each partition knows the odds of its rows to be drawn to the sample."""
 
-    The rate of a clock is the weight of the row, times the distance of the row to the batch if a scan is given.
-    Excluded rows have the rate 0, so that their clocks never ring; so have other rows with `only_candidates`.
-    """
-    rates = partition.weights.copy() if scanned is None else partition.weights * scanned.distances
-    if only_candidates:
-        rates[~partition.are_candidates] = 0
-    rates[partition.find(exclude)] = 0
+    weight: float
+    far: float  # weight times distance to the first medoids
+    candidate_weight: float | None  # None if all rows are candidates
+
+
+def measure_far(partition: Partition, metric: Metric, first: GivenRows) -> NDArray[np.float64]:
+    """Return the weight of each row times its distance to the nearest of the first medoids."""
+    assignment = find_nearest(partition.distances_from(metric, first.rows), partition.weights)
+    return np.asarray(assignment.distances * partition.weights, np.float64)
+
+
+def sum_up_far(partition: Partition, far: NDArray[np.float64]) -> float:
+    """Return the sum of what `measure_far` found."""
+    return float(far.sum())
+
+
+def draw_candidates(partition: Partition, seed: int, until: float) -> Drawn:
+    """Return the candidates whose clocks ring before the time `until`; the rate of a clock is the weight of the row."""
+    return ring(partition, np.where(partition.are_candidates, partition.weights, 0), seed, until)
+
+
+def draw_sample(partition: Partition, far: NDArray[np.float64], totals: Totals, seed: int, until: float) -> Drawn:
+    """Return the rows whose clocks ring before the time `until`, by the odds of a sample that stands for all rows."""
+    known = (partition.weights, totals.weight, far, totals.far)
+    if totals.candidate_weight is None:
+        rates = sample_odds(*known)
+    else:
+        rates = sample_odds(*known, partition.are_candidates, totals.candidate_weight)
+    return ring(partition, np.where(partition.weights > 0, rates, 0), seed, until)
+
+
+def ring(partition: Partition, rates: NDArray[np.float64], seed: int, until: float) -> Drawn:
+    """Return the rows whose clocks, which have these rates, ring before the time `until`; a rate of 0 means never."""
     clocks = ring_clocks(rates, np.random.default_rng([seed, partition.number]))
     rung = np.flatnonzero(clocks < until)
     return Drawn(partition.take(rung), clocks[rung], rates[rung])
-
-
-def scan(
-    partition: Partition, before: BlockScan | None, metric: Metric, points: GivenRows, first_column: int
-) -> BlockScan:
-    """Compare all rows with new batch points; `before` is the scan of the earlier batch points, if there are any."""
-    result = BlockScan(partition.n, 1) if before is None else copy.deepcopy(before)
-    distances = partition.distances_to(metric, points)
-    buffer = TileBuffer(distances.n_columns)
-    for rows in distances.tiles():
-        result.fill(distances, rows, buffer.for_rows(rows), first_column)
-    return result
-
-
-@dataclass(frozen=True)
-class ScanSummary:
-    """The results of a scan, summed over the rows of a partition."""
-
-    largest: float  # largest dissimilarity of a row to a batch point
-    weights_of_nearest: NDArray[np.float64]  # per batch point, weight of the rows to which it is nearest
-    rate: float  # sum over the rows of weight times distance to the batch
-    n_apart: int  # number of rows with a positive weight and a positive distance to the batch
-
-
-def summarise_scan(partition: Partition, scanned: BlockScan, points: Indices) -> ScanSummary:
-    """Sum up a scan; `points` are the indices of the batch points among all rows."""
-    rates = partition.weights * scanned.distances
-    rates[partition.find(points)] = 0
-    nearest = np.bincount(scanned.nearest, partition.weights, minlength=len(points)).astype(np.float64)
-    return ScanSummary(scanned.largest, nearest, float(rates.sum()), int(np.count_nonzero(rates)))
-
-
-def mean_of(partition: Partition, metric: Metric) -> tuple[int, float, Any] | None:
-    """Return the number of the partition, the total weight of its rows and their mean; None if the weight is zero."""
-    weight = float(partition.weights.sum())
-    if weight == 0:
-        return None
-    mean = metric.mean(partition.read(metric), partition.weights)
-    return partition.number, weight, mean.given(np.arange(1))
-
-
-def far_from_mean(partition: Partition, metric: Metric, mean: Any) -> tuple[int, float]:
-    """Return the number of the partition, and the sum over its rows of weight times distance to the mean."""
-    return partition.number, float(np.sum(partition.weights * _distances_to_mean(partition, metric, mean)))
-
-
-def draw_coreset(
-    partition: Partition, metric: Metric, mean: Any, total: float, far: float, seed: int, counts: Indices
-) -> tuple[GivenRows, NDArray[np.float64]] | None:
-    """Draw rows with replacement by the odds of a lightweight coreset; return them with their weights.
-
-    `counts` holds the number of rows to draw from each partition. `total` and `far` are sums over all partitions: of
-    the weights, and of weight times distance to the mean. A row drawn twice is returned once, with twice the weight.
-    """
-    count = counts[partition.number]
-    if count == 0:
-        return None
-    shares = partition.weights / total
-    odds = coreset_odds(shares, partition.weights * _distances_to_mean(partition, metric, mean), far)
-    rng = np.random.default_rng([seed, partition.number])
-    drawn, times = np.unique(rng.choice(partition.n, count, p=odds / odds.sum()), return_counts=True)
-    return partition.take(drawn), times * shares[drawn] / odds[drawn]
-
-
-def _distances_to_mean(partition: Partition, metric: Metric, mean: Any) -> NDArray[np.float64]:
-    rows = partition.read(metric)
-    packed = metric.pack(metric.read(mean, "mean"), rows, 1)
-    return partition.compare(rows, packed, lambda _: "the mean").column().astype(np.float64)
-
-
-@dataclass(frozen=True)
-class BatchPoints:
-    """The batch, with everything that a worker needs to compute rows of the block."""
-
-    metric: Metric
-    points: GivenRows
-    weights: NDArray[np.float64]
-    debiased: Indices  # positions of the batch points whose distance to themselves is replaced
-    own_distances: NDArray[np.float32]  # the distances that replace them, one for each debiased batch point
-
-    def tiles(self, distances: Distances, indices: Indices) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """Yield the block of rows x batch points in tiles; `indices` are the indices of the rows in the data."""
-        buffer = TileBuffer(distances.n_columns)
-        for rows in distances.tiles():
-            tile = buffer.for_rows(rows)
-            fill_checked(distances, rows, tile)
-            self.debias(tile, indices[rows])
-            yield rows, tile
-
-    def block(self, rows: GivenRows) -> NDArray[np.float32]:
-        """Return the block of a few rows, which may come from any partition, x batch points."""
-        read = self.metric.read(rows.rows, "X")
-        points = self.metric.pack(self.metric.read(self.points.rows, "X"), read, 1)
-        name_row, name_column = name_in("X", rows.indices), name_in("X", self.points.indices)
-        entries = compute_checked(Distances(read, points, name_row=name_row, name_column=name_column))
-        self.debias(entries, rows.indices)
-        return entries
-
-    def debias(self, tile: NDArray[np.float32], indices: Indices) -> None:
-        """Replace the distances of batch points from themselves in a tile of the rows with these indices."""
-        debias(tile, indices, self.points.indices[self.debiased], self.debiased, self.own_distances)
-
-
-def debias(
-    tile: NDArray[np.float32], rows: Indices, points: Indices, columns: Indices, own_distances: NDArray[np.float32]
-) -> None:
-    """Replace the distances of batch points from themselves in a tile, given the indices of its rows.
-
-    Each of the points has a column of the tile, and the distance that replaces the one in it.
-    """
-    _, places, which = np.intersect1d(rows, points, assume_unique=True, return_indices=True)
-    tile[places, columns[which]] = own_distances[which]
 
 
 @dataclass(frozen=True)
@@ -223,21 +128,6 @@ class RankedRows:
     def take(self, places: Indices) -> RankedRows:
         """Return the candidates at these positions, in this order."""
         return RankedRows(self.rows.take(places), self.slots[places], self.scores[places])
-
-
-def best_swaps(partition: Partition, batch: BatchPoints, medoids: GivenRows, n_fixed: int, count: int) -> RankedRows:
-    """Return, for each medoid, the few rows that would best replace it, as estimated on the batch."""
-    k = len(medoids)
-    search = _core.SwapSearch(k, np.arange(k), batch.block(medoids), batch.weights, 0.0, n_fixed)
-    gains, slots = np.empty(partition.n), np.empty(partition.n, np.int32)
-    distances = partition.distances_to(batch.metric, batch.points)
-    for rows, tile in batch.tiles(distances, partition.indices):
-        _core.SwapEvaluator(search, gains[rows], slots[rows], 1).see(tile)
-    gains[(partition.weights == 0) | ~partition.are_candidates] = -np.inf
-    gains[partition.find(medoids.indices)] = -np.inf
-    possible = np.flatnonzero(gains > -np.inf)
-    best = np.sort(possible[smallest_of_each(slots[possible], -gains[possible], count)])
-    return RankedRows(partition.take(best), slots[best], -gains[best])
 
 
 def merge_best(parts: list[RankedRows | None], count: int) -> RankedRows | None:

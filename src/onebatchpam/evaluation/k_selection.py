@@ -201,7 +201,7 @@ def select_k(
 
     starts = [draw_medoids(settings.init, present, k, run) for k in ks]
     began = time.perf_counter()
-    batch = BatchSearch(InMemory(present, max(2, ks[0]), settings.memory_limit, run), m, settings, run)
+    batch = BatchSearch(InMemory(present, max(2, ks[0]), settings.memory_limit, run), m, settings, run, [*starts])
     block_seconds = time.perf_counter() - began
 
     searches, trials = [], []

@@ -69,7 +69,6 @@ from onebatchpam.search.groups import GROUP_SIZE, GROUPS_OF_POINT, MOST_ENTRIES_
 from onebatchpam.search.ordering import Ordered, Prefixes, measure_prefixes, order_medoids
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.refine import (
-    PROGRESS_OF_PASS,
     Refined,
     Refinement,
     check_rounds,
@@ -89,4 +88,4 @@ from onebatchpam.search.start import (
     further_starts,
     starts_by_build,
 )
-from onebatchpam.search.swaps import MANY_CANDIDATES, SwapOptions, SwapResult, level_sizes, run_swaps, swap_search
+from onebatchpam.search.swaps import SwapOptions, SwapResult, run_swaps, swap_search

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam import _tiles
+from onebatchpam import _core, _tiles
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Indices, tile_bounds
+from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.space import Distances, Space
 
 
@@ -69,14 +69,21 @@ def nearest_tiles(
     """
     with stages.stage("assignment", total=distances.n_rows) as bar:
         for rows, tile in distances.each_tile(distances.dtype):
-            nearest = smallest_entries(tile, count)
-            if not all(np.isfinite(values).all() for _, values in nearest):
-                distances.mend(rows, tile)
-                nearest = smallest_entries(tile, count)
-            for slots, values in nearest:
-                distances.check(rows, slots, values)
-            yield rows, nearest
+            yield rows, nearest_in_tile(distances, rows, tile, count)
             bar.update(len(tile))
+
+
+def nearest_in_tile(
+    distances: Distances, rows: slice, tile: NDArray[Any], count: int
+) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
+    """Return the `count` nearest medoids of each row of a computed tile; entries that are not finite are mended."""
+    nearest = smallest_entries(tile, count)
+    if not all(np.isfinite(values).all() for _, values in nearest):
+        distances.mend(rows, tile)
+        nearest = smallest_entries(tile, count)
+    for slots, values in nearest:
+        distances.check(rows, slots, values)
+    return nearest
 
 
 def smallest_entries(tile: NDArray[Any], count: int) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
@@ -101,9 +108,24 @@ def find_nearest(
     """Assign each row to its nearest medoid, a column of `distances`; write the labels to `labels` if there is one."""
     labels = np.empty(distances.n_rows, dtype=np.int32) if labels is None else labels
     nearest_distances = np.empty(distances.n_rows, dtype=distances.dtype)
-    for rows, [(nearest, values)] in nearest_tiles(distances, Stages() if stages is None else stages):
-        labels[rows], nearest_distances[rows] = nearest, values
+    buffer = TileBuffer(distances.n_columns, distances.dtype)
+    with (Stages() if stages is None else stages).stage("assignment", total=distances.n_rows) as bar:
+        for rows in distances.tiles():
+            tile = buffer.for_rows(rows)
+            labels[rows], nearest_distances[rows] = find_nearest_in_tile(distances, rows, tile)
+            bar.update(len(tile))
     return Assignment(labels, nearest_distances, weights)
+
+
+def find_nearest_in_tile(distances: Distances, rows: slice, tile: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Compute a tile, and return the nearest medoid of each of its rows with the distance to it."""
+    if tile.dtype != np.float32:
+        distances.fill(rows, tile)
+        return nearest_in_tile(distances, rows, tile, 1)[0]
+    nearest, values = np.empty(len(tile), np.int32), np.empty(len(tile), np.float32)
+    scanner = _core.RowScanner(nearest, values, distances.n_jobs)  # looks at entries while they are in the cache
+    distances.fill(rows, tile, scanner)
+    return (nearest, values) if scanner.valid else nearest_in_tile(distances, rows, tile, 1)[0]
 
 
 def assign_all(

@@ -12,7 +12,7 @@ The rows may be in memory or in partitions: see `Refinable`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,14 @@ from onebatchpam._progress import Bar
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, TileBuffer, mark
 from onebatchpam.blocks import Block
-from onebatchpam.search.candidates import CANDIDATES_PER_MEDOID, Nearest, best_by_batch, draw_judges
+from onebatchpam.search.candidates import (
+    CANDIDATES_PER_MEDOID,
+    Judges,
+    Nearest,
+    best_by_batch,
+    best_by_cluster,
+    draw_judges,
+)
 from onebatchpam.search.confirmation import Confirmation
 from onebatchpam.search.groups import GROUP_SIZE, GroupedConfirmation
 from onebatchpam.search.pool import PoolSearch
@@ -33,11 +40,10 @@ from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.swaps import SwapOptions
 
 MAX_AUTOMATIC_ROUNDS = 10
-# Refinement ends with a round that lowers the loss by less than this fraction of it.
+# Refinement ends with a round that lowers the loss by less than this fraction of it. If a sample of points confirms
+# swaps, all rows are asked for candidates after a round that lowers the loss by less than the second fraction.
 LEAST_PROGRESS = 2e-4
-# A batch search that is refined afterwards need not find its last swaps: with very many candidates, it ends with a pass
-# that lowers the loss by less than this fraction of it.
-PROGRESS_OF_PASS = 5e-3
+PROGRESS_WITHOUT_ALL = 2e-3
 # The number of confirming points is chosen such that a round takes at most this many dissimilarities of candidates and
 # medoids to points; there are at least as many points as in the batch, however.
 MOST_ENTRIES = 2**26
@@ -96,10 +102,11 @@ class Refinement:
         options: SwapOptions,
         rounds: int,
         memory_limit: int,
+        most_screened: int,
         run: Run,
     ) -> None:
         self._population, self._block, self._weights = population, block, weights
-        self._options = replace(options, least_progress=0.0)
+        self._options, self._most_screened = options, most_screened
         self._rounds, self._memory_limit, self._run = rounds, memory_limit, run
         self._buffer: TileBuffer | None = None  # holds the block of candidates, for all calls of `refine`
 
@@ -112,7 +119,14 @@ class Refinement:
         with self._run.stages.stage("refinement", total=self._rounds, unit=" rounds") as bar:
             points, in_groups = self._draw_points(count_refining(self._population.n, self._block.m, k))
             proposals = Proposals(
-                self._population, self._block, self._weights, points, is_open, self._options.n_fixed, self._run
+                self._population,
+                self._block,
+                self._weights,
+                points,
+                is_open,
+                self._options.n_fixed,
+                self._most_screened,
+                self._run,
             )
             confirmation = self._begin_confirmation(medoids, points, in_groups, proposals)
             refined = self._run_rounds(confirmation, points, proposals, bar)
@@ -162,6 +176,8 @@ class Refinement:
         refined = Refined(confirmation.medoids)
         scale = self._population.total_weight / points.weights.sum()  # of a sample's loss to the objective of all rows
         while refined.n_rounds < self._rounds:
+            if refined.n_rounds == self._rounds - 1:
+                proposals.asks_all = True
             state = confirmation.state()
             self._tell(bar, refined, scale * state.loss, "choosing candidates")
             proposed = proposals.propose(refined.medoids, state)
@@ -171,8 +187,12 @@ class Refinement:
             refined = Refined(confirmation.medoids, n_rounds, n_swaps, search.runners_up)
             self._tell(bar, refined, scale * search.loss)
             bar.update()
-            if search.loss > state.loss * (1 - LEAST_PROGRESS):
+            least_progress = LEAST_PROGRESS if proposals.asks_all else PROGRESS_WITHOUT_ALL
+            if search.loss < state.loss * (1 - least_progress):
+                continue
+            if proposals.asks_all:
                 break
+            proposals.asks_all = True
         return refined
 
     def _tell(self, bar: Bar, refined: Refined, objective: float, step: str | None = None) -> None:
@@ -193,7 +213,9 @@ class Refinement:
 class Proposals:
     """Proposes candidates: a few rows for each open medoid, none of them twice.
 
-    Fixed medoids are never open.
+    Fixed medoids are never open. If a sample of points confirms swaps, these points alone propose members of clusters
+    at first, which takes no pass over all rows. All rows do so, if `asks_all` is set, when the points have little more
+    to offer, or in the last round.
     """
 
     def __init__(
@@ -204,17 +226,21 @@ class Proposals:
         points: Batch,
         is_open: NDArray[np.bool_],
         n_fixed: int,
+        most_screened: int,
         run: Run,
     ) -> None:
         self._population, self._block, self._weights, self._points = population, block, weights, points
         self._is_open, self._n_fixed, self._run = is_open, n_fixed, run
         self._are_all_points = len(points.indices) == population.n
+        self.asks_all = self._are_all_points
         # If there are more candidates than points, the batch screens only candidates among the points, which spares a
         # pass over the whole block in each round.
         candidates = population.space.candidates
         are_few = candidates.n <= len(points.indices)
         self._screened = candidates.rows() if are_few else candidates.among(points.indices)
-        is_whole = self._are_all_points and candidates.indices is None
+        if len(self._screened) > most_screened:
+            self._screened = candidates.among(population.draw_points(most_screened).indices)
+        is_whole = len(self._screened) == population.n
         self._screen = block if is_whole else block.subset(self._screened)
         self._tried = np.empty(0, np.int64)
 
@@ -232,7 +258,16 @@ class Proposals:
         by_batch = self._screened[best_by_batch(self._screen, search, self._is_open, tried, run.n_jobs)]
         self._tried = np.union1d(self._tried, by_batch)
         judges = draw_judges(self._points, state, self._is_open, run.rng)
-        labels = state.nearest if self._are_all_points else None
-        by_cluster = self._population.best_members(medoids, judges, self._tried, labels)
+        by_cluster = self._best_members(medoids, judges, state)
         self._tried = np.union1d(self._tried, by_cluster)
         return np.concatenate([by_batch, by_cluster])
+
+    def _best_members(self, medoids: Indices, judges: dict[int, Judges], state: Nearest | _core.SwapSearch) -> Indices:
+        """Return the best untried members of each judged cluster: among the points, or among all rows."""
+        if self.asks_all:
+            labels = state.nearest if self._are_all_points else None
+            return self._population.best_members(medoids, judges, self._tried, labels)
+        space = self._population.space
+        among = np.flatnonzero(space.candidates.marked()[self._points.indices])
+        labelled = [(self._points.indices[among], np.asarray(state.nearest)[among])]
+        return best_by_cluster(space, judges, labelled, mark(self._tried, space.n), self._run.n_jobs)

@@ -1,13 +1,10 @@
 """The swap search: all rows of a block are candidates, and the loss is summed over its columns.
 
-The native search sees the block tile by tile, so that progress is shown between tiles. With very many candidates, the
-search first converges among a few of them, evenly spaced, because these already yield most swaps; then it goes on with
-all candidates.
+The native search sees the block tile by tile, so that progress is shown between tiles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,12 +30,6 @@ from onebatchpam.blocks import Block, WholeBlock, check_block
 from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.first_medoids import random_medoids
 from onebatchpam.space import Candidates
-
-# With more candidates than this, the search first converges among every 16th of them, or among more if these would be
-# fewer than a fifth of this number. The rule depends only on the number of candidates, because the storage of a block
-# must not change the result.
-MANY_CANDIDATES = 100_000
-LARGEST_STRIDE = 16
 
 
 @dataclass(frozen=True)
@@ -73,8 +64,6 @@ class SwapOptions:
     max_iter: int = 100
     tol: float = 1e-6
     n_fixed: int = 0  # this many medoids, the first ones, are never swapped
-    # With more than MANY_CANDIDATES, the search ends with a pass that lowers the loss by less than this fraction of it.
-    least_progress: float = 0.0
     steepest: bool = False  # make only the best swap of each pass, as PAM does, instead of every one that improves
 
 
@@ -118,49 +107,12 @@ def place_start(
 def _search(
     block: Block, start: Indices, weights: NDArray[np.float64], options: SwapOptions, n_jobs: int, bar: tqdm
 ) -> SwapResult:
-    """Improve medoids by swaps, in levels if there are very many candidates."""
+    """Improve medoids by swaps."""
     if len(start) == 1 and options.n_fixed == 0 and options.max_iter > 0:
         return _find_best_single(block, start, weights, n_jobs)
     if options.steepest:
         return _swap_best(block, start, weights, options, n_jobs, bar)
-    medoids, n_swaps = start, 0
-    for spaced in choose_levels(block.n, start):
-        level = block if spaced is None else block.subset(spaced)
-        places = medoids if spaced is None else np.searchsorted(spaced, medoids)
-        search = _sweep_until_idle(level, places, weights, options, n_jobs, bar)
-        medoids = search.medoids if spaced is None else spaced[search.medoids]
-        n_swaps += search.n_swaps
-    return replace(search, medoids=medoids, n_swaps=n_swaps)
-
-
-def choose_levels(n: int, medoids: Indices) -> Iterator[Indices | None]:
-    """Return the levels of a search, each with its candidates: first a few evenly spaced ones, at last all (None).
-
-    Every level contains the medoids from which the search starts, and the candidates of the levels before it.
-    """
-    levels: list[Indices | None] = [None]
-    while n > MANY_CANDIDATES:
-        stride = stride_of_level(n)
-        spaced = np.arange(0, n, stride) if levels[-1] is None else levels[-1][::stride]
-        candidates = np.union1d(spaced, medoids)
-        if 2 * len(candidates) > n:
-            break  # the medoids alone are so many that a level of them would save little
-        levels.append(candidates)
-        n = len(candidates)
-    return reversed(levels)
-
-
-def stride_of_level(n: int) -> int:
-    """Return which of n candidates are searched first: every how many-th of them."""
-    return min(LARGEST_STRIDE, 5 * n // MANY_CANDIDATES)
-
-
-def level_sizes(n: int) -> list[int]:
-    """Return about how many candidates each level of a search among n has; the last one has all."""
-    sizes = [n]
-    while sizes[-1] > MANY_CANDIDATES:
-        sizes.append(-(-sizes[-1] // stride_of_level(sizes[-1])))
-    return sizes[::-1]
+    return _sweep_until_idle(block, start, weights, options, n_jobs, bar)
 
 
 def _sweep_until_idle(
@@ -170,16 +122,13 @@ def _sweep_until_idle(
     search = _core.SwapSearch(block.n, medoids, block.rows(medoids), weights, options.tol, options.n_fixed)
     if options.n_fixed == len(medoids):
         return SwapResult(medoids, search.loss, 0, 0, True)
-    least_progress = options.least_progress if block.n > MANY_CANDIDATES else 0.0
-    n_iter, is_done = 0, False
-    while n_iter < options.max_iter and not is_done:
+    n_iter = 0
+    while n_iter < options.max_iter and not search.converged:
         n_iter += 1
-        loss_before = search.loss
         for n_seen in block.sweep(search, n_jobs):
             bar.set_postfix(passes=n_iter, swaps=search.n_swaps, block=block.storage, refresh=False)
             bar.update(n_seen)
-        is_done = search.converged or search.loss > loss_before * (1 - least_progress)
-    return SwapResult(np.array(search.medoids, dtype=np.int64), search.loss, n_iter, search.n_swaps, is_done)
+    return SwapResult(np.array(search.medoids, dtype=np.int64), search.loss, n_iter, search.n_swaps, search.converged)
 
 
 def _swap_best(
@@ -221,8 +170,6 @@ def swap_search(
 
     This is the swap search of FasterPAM on a block of your own: every row is a candidate for a medoid, every column is
     a point. With a square matrix it is FasterPAM itself, with an n x m block it is the batch search of OneBatchPAM.
-    With more than 100,000 rows, the search first converges among some of them, evenly spaced, and then goes on with
-    all rows.
 
     Parameters
     ----------

@@ -164,6 +164,13 @@ class Space:
             tally=self.tally,
         )
 
+    def part(self, indices: Indices, weights: NDArray[np.float64]) -> Space:
+        """Return the space of some rows, in ascending order, with other weights; all fixed medoids are among them."""
+        part = self.choose(indices)
+        part.weights, part.fixed = weights, np.searchsorted(indices, self.fixed)
+        part.candidates = Candidates(part.n, np.flatnonzero(self.candidates.marked()[indices]))
+        return part
+
     def present(self, names: Names = NAMES) -> Space:
         """Return the space without the rows of weight zero, which count as absent."""
         if self.weights.all():

@@ -1,0 +1,109 @@
+"""`python -m bench sample`: fits to many rows, of this install or of several, one after the other in turns.
+
+Four kinds of data: a mixture, covertype, rows with heavy tails, and one blob with small groups far away. For each seed,
+every install fits the same rows in a process of its own, so that a busy machine disturbs all of them alike. An install
+is named by its Python, as in `--python old/bin/python`. The table has the ratio of the processor times and the
+difference of the objectives to the first install.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.data.sets import load_stored
+from bench.data.synthetic import make_far_groups, make_heavy_tails, make_mixture_pieces
+
+KINDS = ("mixture", "covertype", "heavy tails", "far groups")
+# Runs in the Python of an install, which need not have the bench: prints what the fit says of itself.
+FIT = """
+import json, sys, time
+import numpy as np
+from onebatchpam import OneBatchPAM
+path, k, seed, from_file = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "file"
+X = path if from_file else np.load(path)
+model = OneBatchPAM(k, metric="manhattan", random_state=seed)
+began, cpu = time.perf_counter(), time.process_time()
+model.fit(X)
+print(json.dumps({
+    "seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objective": model.inertia_,
+    "n_distances": model.n_distances_, "passes": int(model.n_iter_), "rounds": int(model.n_refine_rounds_),
+    "largest": float(model.max_distances_.max()), "stages": model.fit_seconds_,
+}))
+"""
+
+
+def make_rows(kind: str, n: int, folder: Path) -> NDArray[np.float32]:
+    """Return the rows of a kind of data; covertype has as many as it has."""
+    rng = np.random.RandomState(0)
+    if kind == "covertype":
+        return load_stored("covertype", folder)
+    if kind == "mixture":
+        return np.concatenate([piece for _, piece in make_mixture_pieces(n, 16)])[:n]
+    return (make_heavy_tails if kind == "heavy tails" else make_far_groups)(rng, n, 8).astype(np.float32)
+
+
+def fit_alone(python: str, file: Path, k: int, seed: int, *, from_file: bool) -> dict[str, Any]:
+    """Fit rows by an install, in a process of its own, and return what the fit says of itself."""
+    command = [python, "-c", FIT, str(file), str(k), str(seed), "file" if from_file else "memory"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=file.parent)
+    record: dict[str, Any] = json.loads(done.stdout)
+    return record
+
+
+def show_fit(kind: str, seed: int, python: str, record: dict[str, Any], n: int) -> str:
+    """Return a line about a fit."""
+    stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in record["stages"].items())
+    return (
+        f"| {kind} | {seed} | {python} | {record['seconds']:.1f} | {record['cpu']:.1f} | {record['objective'] / n:.6g} "
+        f"| {record['largest']:.4g} | {record['n_distances'] / 1e9:.2f} | {record['passes']} | {record['rounds']} "
+        f"| {stages} |"
+    )
+
+
+def compare(kind: str, python: str, first: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
+    """Return a line that compares the fits of an install with those of the first one."""
+    ratio = statistics.median(a["cpu"] for a in first) / statistics.median(b["cpu"] for b in others)
+    difference = statistics.mean(b["objective"] / a["objective"] - 1 for a, b in zip(first, others, strict=True))
+    return f"{kind}, {python}: {ratio:.2f} times as fast as the first, objective {difference:+.3%}"
+
+
+def run_study(arguments: argparse.Namespace) -> None:
+    """Fit all kinds of data by all installs, and print what was found."""
+    pythons = arguments.python or [sys.executable]
+    columns = "data | seed | Python | seconds | processor | objective per row | largest distance | 10^9 distances"
+    print(f"| {columns} | passes | rounds | stages |\n|{'---|' * 11}")
+    told = []
+    for kind in [arguments.kind] if arguments.kind else KINDS:
+        with tempfile.TemporaryDirectory() as folder:
+            file, rows = Path(folder) / "rows.npy", make_rows(kind, arguments.rows, arguments.data)
+            np.save(file, rows)
+            records: dict[str, list[dict[str, Any]]] = {python: [] for python in pythons}
+            for seed in range(arguments.seeds):
+                for python in pythons:
+                    record = fit_alone(python, file, arguments.clusters, seed, from_file=arguments.file)
+                    records[python].append(record)
+                    print(show_fit(kind, seed, python, record, len(rows)), flush=True)
+        told += [compare(kind, python, records[pythons[0]], records[python]) for python in pythons[1:]]
+    print("\n" + "\n".join(told))
+
+
+def add_command(commands: Any) -> None:
+    """Add `sample` to the command line."""
+    parser = commands.add_parser("sample", help="fits to many rows, by several installs in turns")
+    parser.add_argument("--python", action="append", help="the Python of an install, several times (this one)")
+    parser.add_argument("--kind", choices=KINDS, help="only this kind of data (all)")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="number of rows (%(default)s)")
+    parser.add_argument("--clusters", type=int, default=100, help="number of medoids (%(default)s)")
+    parser.add_argument("--seeds", type=int, default=5, help="fits of each install (%(default)s)")
+    parser.add_argument("--file", action="store_true", help="pass the path of a .npy file instead of an array")
+    parser.set_defaults(run=run_study)
