@@ -76,11 +76,13 @@ def resolve_batch_size(size: int | None, n: int, k: int, metric: Metric | None =
 
 
 def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, delta: float = 0.05) -> int:
-    r"""Return the batch size with which OneBatchPAM provably returns FasterPAM's medoids.
+    """Return the batch size with which OneBatchPAM provably returns FasterPAM's medoids.
 
     Theorem 1 of the paper: with a uniform batch of
 
-    .. math:: m \ge \frac{4 D^2}{\Delta^2} \ln \frac{2 T n}{\delta}
+    ::
+
+        m >= 4 (D / Δ)² ln(2 T n / δ)
 
     points, all swaps are those of FasterPAM with probability at least 1 - delta. The bound is a worst case: two close
     candidates make the gap tiny and m larger than n, although choosing the wrong one of them costs next to nothing.
