@@ -7,7 +7,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.measure.records import Store
-from bench.studies import certificate, optimality
+from bench.studies import against, certificate, optimality
 from bench.studies.optimality import Case, make_table, measure_case, sum_up
 
 POINTS = np.array([0, 1, 2, 50, 51, 52, 100, 101, 102])
@@ -75,3 +75,17 @@ def test_the_picture_of_a_certificate(tmp_path, capsys, monkeypatch):
     assert main(["certificate", "--rows", "300", "--picture", str(path)]) == 0
     assert "lower bound" in capsys.readouterr().out
     assert path.stat().st_size > 1000
+
+
+def test_the_default_against_fasterpam():
+    """Objectives are relative to the mean of FasterPAM, and the interval of two seeds is wide."""
+    seeds = {"FasterPAM": (9.0, 11.0), "OneBatchPAM, fast": (10.0, 12.0), "OneBatchPAM, balanced": (9.0, 9.0)}
+    known = {
+        KNOWN.run(method, seed): {"objective": objective, "cpu_seconds": 1.0 + (method != "FasterPAM")}
+        for method, objectives in seeds.items()
+        for seed, objective in enumerate(objectives)
+    }
+    table = against.make_table([KNOWN, UNKNOWN], known)
+    fast, balanced = "+10.00% ± 127.06% | +20.00% | 2.00", "-10.00% ± 0.00% | -10.00% | 2.00"
+    assert f"| line | 3 | 2 | +10.00% | {fast} | {balanced} |" in table
+    assert "OneBatchPAM, balanced: -10.000% on average; at or below FasterPAM's mean in 1" in table

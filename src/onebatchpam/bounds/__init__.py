@@ -16,6 +16,6 @@ medoids. Good multipliers only make the bound better; if they are poor, it is st
 In: a `Space` and medoids. Out: a `LowerBound`; or the core, the candidates with the smallest costs.
 """
 
-from onebatchpam.bounds.certificate import certify, is_kept
+from onebatchpam.bounds.certificate import certify, check_confidence, is_kept
 from onebatchpam.bounds.core import find_core
 from onebatchpam.bounds.result import LowerBound

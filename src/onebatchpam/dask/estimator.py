@@ -18,6 +18,7 @@ from onebatchpam._parameters import (
     check_fixed_medoids,
     check_medoids,
     check_n_clusters,
+    check_positive,
     check_sizes_fit,
     describe,
 )
@@ -33,7 +34,7 @@ from onebatchpam.algorithms import (
 )
 from onebatchpam.answers import LabelsOut, RowAssessment
 from onebatchpam.batch import resolve_batch_size
-from onebatchpam.bounds import LowerBound
+from onebatchpam.bounds import LowerBound, check_confidence
 from onebatchpam.dask.known import KnownRows
 from onebatchpam.dask.partition import GivenRows, join
 from onebatchpam.dask.population import FIRST_PER_MEDOID, Partitioned, PartitionedData, most_rows_of_driver
@@ -343,6 +344,10 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             return super().certify(X, sample_weight, **others)  # type: ignore[arg-type]
         self._check_new(X)
         settings, most_bytes = self._check_settings(), resolve_memory_limit(memory_limit)
+        check_fixed_medoids(fixed_medoids, len(self.medoid_indices_), None)
+        check_confidence(confidence)
+        if time_limit is not None:
+            check_positive(time_limit, "time_limit")
         partitions = Partitions(X, sample_weight)
         try:
             run = Run.of(settings)
