@@ -24,7 +24,7 @@ from onebatchpam import (
 from onebatchpam._draws import rows_of_ranks
 from onebatchpam._progress import Stages
 from onebatchpam.algorithms import alternate, clara, clarans
-from onebatchpam.blocks import scan
+from onebatchpam.blocks import square as square_blocks
 from onebatchpam.search import first_medoids, wander
 from onebatchpam.search.first_medoids import kmc2, kmeans_plus_plus, random_medoids
 from spaces import make_matrix_space, make_run, make_space
@@ -91,7 +91,7 @@ class TestFasterPAM:
 
     def test_a_float32_matrix_is_not_copied(self):
         matrix = square(whole_numbers(800)).astype(np.float32)
-        assert scan.square_block(make_matrix_space(matrix), 1, Stages()) is matrix
+        assert square_blocks.square_block(make_matrix_space(matrix), 1, Stages()) is matrix
         matrix.flags.writeable = False
         assert FasterPAM(3, metric="precomputed", random_state=0).fit(matrix).n_distances_ == 800 * (800 + 3)
 
@@ -103,18 +103,18 @@ class TestFasterPAM:
             FasterPAM(3, metric="precomputed").fit(matrix)
 
     def test_too_little_memory(self, monkeypatch, blobs):
-        monkeypatch.setattr(scan, "available_bytes", lambda: 100_000)
+        monkeypatch.setattr(square_blocks, "available_bytes", lambda: 100_000)
         model = FasterPAM(3)
         with pytest.raises(MemoryError, match=r"300 rows need 0\.0 GB, and 0\.0 GB.*use OneBatchPAM"):
             model.fit(blobs)
         assert not hasattr(model, "labels_")
-        monkeypatch.setattr(scan, "available_bytes", lambda: 20 * 10**9)
+        monkeypatch.setattr(square_blocks, "available_bytes", lambda: 20 * 10**9)
         with pytest.raises(MemoryError, match=r"100,000 rows need 40\.0 GB, and 20\.0 GB"):
-            scan.require_memory(100_000, 100_000)
-        scan.require_memory(70_000, 70_000)
+            square_blocks.require_memory(100_000, 100_000)
+        square_blocks.require_memory(70_000, 70_000)
 
     def test_a_matrix_that_is_searched_in_place_needs_no_memory(self, monkeypatch):
-        monkeypatch.setattr(scan, "available_bytes", lambda: 0)
+        monkeypatch.setattr(square_blocks, "available_bytes", lambda: 0)
         FasterPAM(3, metric="precomputed", random_state=0).fit(square(whole_numbers(50)).astype(np.float32))
 
 
