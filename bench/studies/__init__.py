@@ -1,8 +1,6 @@
 """Studies: measurements beside the experiments of the paper, each a command of its own.
 
-- `speed.py`: whole fits beside the packages `onebatch` and `kmedoids`, and all methods of this package;
-- `kernels.py`: the rates of all metrics beside a matrix product, and beside a limit of the machine; `kernel_worker.py`
-  times one build, `kernel_limit.cpp` the limit;
+- `speed.py`: whole fits beside the packages `onebatch` and `kmedoids`; `kernels.py`: distances beside a matrix product;
 - `scale.py`: ten million rows on one machine, and how time and memory grow;
 - `sample.py`: fits to many rows of four kinds, by several installs in turns;
 - `embeddings.py`: a million unit vectors, in float32 and float16, from memory and from a file;
