@@ -17,6 +17,10 @@ nox.options.default_venv_backend = "uv"
 
 # The Pythons on which the wheels are tried, as far as this machine has them; the first two are also built for.
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+FREE_THREADED = ["3.14t"]
+# What the tests of the lowest versions are about: all that other packages give to this one, or get from it.
+WITH_OTHERS = ["data", "space", "metrics", "cli", "dask/test_fit.py", "dask/test_objects.py", "evaluation"]
+WITH_OTHERS += ["promises/test_sklearn.py", "promises/test_saved_models.py", "report/test_page.py"]
 AARCH64 = ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64", "-DCMAKE_EXE_LINKER_FLAGS=-static"]
 # The variants of the native tests, each with its compiler and the options of CMake.
 NATIVE = {
@@ -50,10 +54,23 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def lowest(session: nox.Session) -> None:
-    """Run the tests with the lowest versions of all packages that pyproject.toml admits; arguments go to pytest."""
+    """Run the tests that meet other packages with the lowest versions that pyproject.toml admits; or those given."""
     session.install("--resolution", "lowest-direct", ".", "--group", "test")
+    chosen = session.posargs or [f"tests/{name}" for name in WITH_OTHERS]
     # Old packages use what has been deprecated in their own dependencies since.
-    session.run("python", "-m", "pytest", "-W", "default::DeprecationWarning", *session.posargs)
+    session.run("python", "-m", "pytest", "-W", "default::DeprecationWarning", *chosen)
+
+
+@nox.session
+def threads(session: nox.Session) -> None:
+    """Run the public API in four threads at once; where there is a free-threaded Python, there as well."""
+    session.install("uv")
+    for python in [PYTHONS[0], *filter(is_installed, FREE_THREADED)]:
+        fresh = Path(session.create_tmp()) / str(python)
+        session.run("uv", "venv", "--clear", "--python", str(python), str(fresh))
+        session.run("uv", "pip", "install", "--python", str(fresh), ".", "pytest", "pytest-run-parallel")
+        test = ["-m", "pytest", "--parallel-threads=4", "--iterations=2", "tests/promises/test_threads.py"]
+        session.run(str(fresh / "bin" / "python"), *test, external=True)
 
 
 @nox.session(venv_backend="none")

@@ -142,7 +142,8 @@ def test_categories_and_views_of_text(name, write, tmp_path, capsys):
     labels, said = run_cluster([tmp_path / name], capsys)
     X = table.drop("customer_id").to_pandas()
     assert_same_fit(labels, OneBatchPAM(K, metric="gower", random_state=0).fit(X), X)
-    assert "in order    size" in said
+    # Older versions of polars do not say that the values of an Enum are in order when it hands them on.
+    assert ("in order    size" in said) == table.to_arrow().schema.field("size").type.ordered
     assert labels["customer_id"] == tuple(TABLE["customer_id"].to_pylist())
     assert main(["cluster", str(tmp_path / name), "-k", str(K), "-q", "-o", str(tmp_path / "out")]) == 0
     capsys.readouterr()

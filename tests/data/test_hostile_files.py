@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import pickle
 import struct
@@ -84,11 +85,13 @@ class TestPickles:
         assert not trace.exists()
 
     @pytest.mark.filterwarnings("ignore:pickle-based deserialization of pyarrow")  # old versions say that they refuse
+    @pytest.mark.filterwarnings("ignore:pyarrow.PyExtensionType is deprecated:FutureWarning")  # until pyarrow 21
     def test_types_in_parquet_files_are_not_loaded(self, tmp_path):
         path, trace = tmp_path / "X.parquet", tmp_path / "trace"
         path.write_bytes(with_payload("X.parquet", trace))
-        OneBatchPAM(2, metric="gower").fit(path)
-        OneBatchPAM(2, metric="levenshtein").fit(path)
+        for metric in ("gower", "levenshtein"):
+            with contextlib.suppress(TypeError):  # pyarrow before 21 knows the type, but pandas cannot hash it
+                OneBatchPAM(2, metric=metric).fit(path)
         assert not trace.exists()
 
     @pytest.mark.parametrize("suffix", [".npy", ".npz", ".parquet", ".pkl"])

@@ -18,7 +18,7 @@ VECTORS = np.random.RandomState(0).rand(N, 6).astype(np.float32)
 
 
 def as_lists(vectors):
-    return pyarrow.array(vectors.tolist(), pyarrow.list_(pyarrow.from_numpy_dtype(vectors.dtype)))
+    return pyarrow.array(list(vectors), pyarrow.list_(pyarrow.from_numpy_dtype(vectors.dtype)))
 
 
 def as_fixed_lists(vectors):
