@@ -74,3 +74,11 @@ def test_all_warnings_go_the_same_way():
     package = Path(onebatchpam.__file__).parent
     direct = [path.name for path in package.rglob("*.py") if "warnings.warn(" in path.read_text()]
     assert direct == ["_warn.py"]
+
+
+def test_an_interpreter_that_ends_while_a_native_object_is_in_use_says_nothing():
+    program = "import ctypes, numpy; from onebatchpam._core import PackedColumns\n"
+    program += "packed = PackedColumns(numpy.eye(3), 'euclidean')\n"
+    program += "ctypes.pythonapi.Py_IncRef(ctypes.py_object(packed))\n"  # as a traceback or a thread may hold it
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
