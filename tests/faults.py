@@ -62,7 +62,7 @@ def fit_again_in_a_process(tell, model, path, method):
     receiver, sender = context.Pipe()
     process = context.Process(target=fit_and_send, args=(sender, model, path))
     process.start()
-    assert receiver.poll(60), "the new process hangs"
+    assert receiver.poll(600), "the new process hangs"
     there = receiver.recv()
     process.join()
     return there, here

@@ -15,7 +15,7 @@ def succeed(announce, value):
 
 def sleep(announce, part):
     announce(part)
-    time.sleep(60)
+    time.sleep(900)
     return {}
 
 

@@ -30,7 +30,7 @@ from bench.measure.runner import (
 )
 from bench.methods.table import AS_PUBLISHED, CONTESTANTS
 
-LIMITS = Limits(seconds=0.5, memory_bytes=2**29, untimed_seconds=30)
+LIMITS = Limits(seconds=0.5, memory_bytes=2**29, untimed_seconds=600)
 A_RUN = Run("blobs", None, 3, "manhattan", "Random", 0)
 
 
@@ -202,7 +202,7 @@ def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
         while not path.exists() and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "stopped; the same command goes on from here" in errors
     assert "Traceback" not in errors

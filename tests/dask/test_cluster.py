@@ -27,7 +27,7 @@ from bench.measure.cluster import ProcessCluster, find_leftovers
 from onebatchpam.dask import OneBatchPAM, population, runner, tasks
 
 N, K, M, N_PARTITIONS = 2000, 5, 100, 4
-SECONDS = 120  # longest time to wait for the cluster
+SECONDS = 600  # longest time to wait for the cluster
 DRAW, SUMMARY, SWAPS = "onebatchpam-draw", "onebatchpam-summary", "onebatchpam-merge-swaps"  # names of passes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")

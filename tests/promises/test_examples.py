@@ -39,7 +39,7 @@ def test_example(path, tmp_path):
         env=os.environ | {"MPLBACKEND": "template"},  # matplotlib's backend that draws nothing
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,  # only an example that hangs takes so long, even on a busy machine
         check=False,
     )
     assert run.returncode == 0, run.stderr
