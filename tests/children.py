@@ -14,6 +14,9 @@ import pytest
 
 LONGEST_WAIT = 600  # seconds; only a process that hangs takes so long, even on a busy machine
 
+# What tasks import, and what takes most of the time to start them. The server does not find the modules in `tests`.
+IMPORTED_ONCE = ["pandas", "pytest", "scipy.sparse", "sklearn.datasets", "onebatchpam.evaluation"]
+
 needs_posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no such signals")
 
 
@@ -52,9 +55,9 @@ class Child:
 @contextmanager
 def start(task, *arguments):
     """Start a process that runs task(tell, *arguments), and end it when the test is over."""
-    # The process is forked from a server that has imported the package, which saves most of the time to start it.
+    # The process is forked from a server that has made the imports, which saves most of the time to start it.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["onebatchpam", "faults"])
+    context.set_forkserver_preload(IMPORTED_ONCE)
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, task, arguments))  # not a daemon, which joblib restricts
     process.start()

@@ -103,7 +103,7 @@ class TestErrors:
     def test_without_pyarrow(self, X, tmp_path, monkeypatch):
         path = as_parquet(X, tmp_path)
         monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-        with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'pyarrow>=14\.0\.1'"):
+        with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'pyarrow>=18'"):
             OneBatchPAM().fit(path)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+import children
+from programs import run_program
 
 # Packages that examples need and that may be missing.
 NEEDS = {"plot_no_mean_exists": "aeon", "time_series": "aeon", "sequences": "rapidfuzz", "words": "rapidfuzz"}
@@ -33,15 +33,5 @@ def test_example(path, tmp_path):
     package = NEEDS.get(path.stem)
     if package is not None and find_spec(package) is None:
         pytest.skip(f"the example needs {package}, which is not installed")
-    run = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", path],
-        cwd=tmp_path,
-        env=os.environ | {"MPLBACKEND": "template"},  # matplotlib's backend that draws nothing
-        capture_output=True,
-        text=True,
-        timeout=600,  # only an example that hangs takes so long, even on a busy machine
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.strip()
+    assert children.run(run_program, path, tmp_path).strip()
     assert not list(tmp_path.iterdir()), "an example leaves files behind"
