@@ -238,7 +238,7 @@ def test_plot(selection, monkeypatch):
 
 def test_plot_without_matplotlib(selection, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"needs matplotlib: pip install .matplotlib>=3\.7"):
+    with pytest.raises(ImportError, match=r"needs matplotlib: pip install .matplotlib>=3\.9"):
         selection.plot()
 
 
