@@ -53,8 +53,11 @@ def available_bytes() -> int:
 
 def check_n_rows(n: int, name: str) -> None:
     """Raise if so many rows do not fit in memory, whatever their width; a damaged file may claim any number of rows."""
-    needed, available = n * BYTES_PER_ROW, available_bytes()
-    if needed > max(available, ALWAYS_TRIED):
+    needed = n * BYTES_PER_ROW
+    if needed <= ALWAYS_TRIED:  # asking for the available memory would take a good part of a small fit
+        return
+    available = available_bytes()
+    if needed > available:
         raise ValueError(
             f"{name} has {n:,} rows, which take at least {needed / 1e9:,.1f} GB of memory: expected at most the "
             f"{available / 1e9:,.1f} GB that are available"

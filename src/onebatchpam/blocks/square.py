@@ -17,6 +17,9 @@ from onebatchpam._tiles import Indices
 from onebatchpam.blocks.scan import BlockScan, check_block, compute_checked, fill_checked, fill_scanned
 from onebatchpam.space import SMALLEST_SCALE, Space
 
+# A block that takes no more bytes is tried in any case, because asking for the available memory takes a good part of a
+# fit that is so small.
+ALWAYS_TRIED = 2**22
 # A block is cut into about this many tiles of rows, each of which begins at the diagonal. The more tiles there are, the
 # fewer entries below the diagonal are computed with them.
 TILES = 64
@@ -59,7 +62,10 @@ def compute_block(space: Space, points: Indices, candidates: Indices, stages: St
 
 def require_memory(n_candidates: int, n: int) -> None:
     """Raise if the block of candidates x all rows does not fit in memory, before the whole system runs out of it."""
-    needed, available = 4 * n_candidates * n, available_bytes()
+    needed = 4 * n_candidates * n
+    if needed <= ALWAYS_TRIED:
+        return
+    available = available_bytes()
     if needed > available:
         pairs = f"all pairs of {n:,} rows" if n_candidates == n else f"{n_candidates:,} candidates to {n:,} rows"
         raise MemoryError(
