@@ -183,17 +183,24 @@ class TestCLARANS:
         space = make_space(X, "manhattan")
         space.fixed = start[:n_fixed]
         end = wander(space, start, 40, 0.0, make_run(seed))
-        rng, drawn = np.random.RandomState(seed), []
-        expected, n_idle, n_swaps = start.copy(), 0, 0
-        while n_idle < 40 and n_fixed < k:
-            drawn.append(rows_of_ranks(rng.randint(150 - k, size=1), expected)[0])
+        rng, drawn, failed = np.random.RandomState(seed), [], []
+        expected, n_swaps = start.copy(), 0
+        while len(failed) < 40 and n_fixed < k:
+            others = sorted(set(range(150)) - {*expected.tolist(), *failed})
+            drawn.append(others[rng.randint(len(others), size=1)[0]])
             gains = reference.swap_gains(square(X), expected, np.ones(150))[drawn[-1], n_fixed:]
-            n_idle += 1
+            failed.append(drawn[-1])
             if gains.max() > 0:
                 expected[n_fixed + np.argmax(gains)] = drawn[-1]
-                n_idle, n_swaps = 0, n_swaps + 1
+                failed, n_swaps = [], n_swaps + 1
         np.testing.assert_array_equal(end.medoids, expected)
         assert (end.n_tried, end.n_swaps, end.loss) == (len(drawn), n_swaps, reference.loss(square(X), expected))
+
+    def test_a_search_ends_when_all_rows_have_failed(self):
+        X = whole_numbers(60)
+        model = CLARANS(4, metric="manhattan", max_neighbors=10**9, n_init=1, random_state=0).fit(X)
+        gains = np.delete(reference.swap_gains(square(X), model.medoid_indices_, np.ones(60)), model.medoid_indices_, 0)
+        assert gains.max() <= 1e-6 * model.inertia_
 
     def test_it_comes_near_to_fasterpam(self, blobs):
         best = FasterPAM(5, n_init=3, random_state=0).fit(blobs).inertia_

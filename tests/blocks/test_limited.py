@@ -174,7 +174,7 @@ class TestReducedRowsThatDoNotFit:
             _core.expand_rows(np.array([0, 3, 5]), columns, np.ones(5, np.float32), np.zeros((2, 3), np.float32), 1)
 
 
-@pytest.mark.parametrize("limit", [BLOCK // 3, BLOCK // 8])
+@pytest.mark.parametrize("limit", [BLOCK // 3, BLOCK // 6])
 def test_the_limit_is_kept(limit, monkeypatch):
     seen, init = [], limited.ReducedBlock.__init__
     monkeypatch.setattr(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from onebatchpam import OneBatchPAM, _tiles
+from onebatchpam.batch import sample
 from onebatchpam.search import refine
 
 N_ROWS, N_FEATURES, BATCH_SIZE = 40_000, 64, 20
@@ -57,7 +58,8 @@ def test_without_the_block_some_numbers_for_each_row_are_all(variant, tiles_of_f
     n = 400_000
     X = np.random.RandomState(0).rand(n, 2).astype(np.float32)
     model = OneBatchPAM(5, metric="manhattan", batch_size=60, variant=variant, memory_limit=0, random_state=0)
-    # The fit keeps 16 bytes for each row: its weight, and its nearest batch point or its label, with the distance. For
-    # a moment it needs about 26 bytes more: the odds of each row, its clock, and the order in which the clocks ring.
-    assert peak_bytes(lambda: model.fit(X)) < (16 + 26) * n + 4_000_000
+    # The fit keeps 24 bytes for each row: its weight, the odds of being drawn, and its label with the distance. For a
+    # moment it needs 24 bytes more: the clock of each row, and the order in which the clocks ring. A row of the sample
+    # takes some 50 bytes.
+    assert peak_bytes(lambda: model.fit(X)) < (24 + 24) * n + 50 * sample.LEAST_ROWS + 4_000_000
     assert model.block_storage_ == "recomputed"

@@ -79,7 +79,7 @@ def test_the_objective_of_all_rows_is_never_worse(in_groups, rng, monkeypatch):
     run = make_run(1)
     population = InMemory(make_space(X, "manhattan"), k, 2**30, run)
     block = WholeBlock(reference.distance_block(X, X[:50], "manhattan").astype(np.float32))
-    refinement = Refinement(population, block, np.ones(50), SwapOptions(), 2, 2**30, run)
+    refinement = Refinement(population, block, np.ones(50), SwapOptions(), 2, 2**30, population.n, run)
     medoids, pool = rng.choice(len(X), k, replace=False), rng.choice(len(X), 3 * k, replace=False)
     found = refinement.search_pool(medoids, pool, 30)
     assert np.isin(found.medoids, np.union1d(medoids, pool)).all()
@@ -93,7 +93,7 @@ def test_nothing_is_done_without_other_candidates():
     run = make_run(1)
     population = InMemory(make_space(X, "manhattan"), 5, 2**30, run)
     block = WholeBlock(reference.distance_block(X, X[:50], "manhattan").astype(np.float32))
-    refinement = Refinement(population, block, np.ones(50), SwapOptions(), 2, 2**30, run)
+    refinement = Refinement(population, block, np.ones(50), SwapOptions(), 2, 2**30, population.n, run)
     found = refinement.search_pool(np.arange(5), np.arange(5), 30)
     np.testing.assert_array_equal(found.medoids, np.arange(5))
     assert run.stages.seconds == {}

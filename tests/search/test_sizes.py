@@ -243,14 +243,12 @@ class TestSamples:
     @pytest.mark.parametrize("weighted", [False, True])
     def test_dask(self, weighted, monkeypatch):
         monkeypatch.setattr(onebatchpam.dask.population, "DRIVER_NUMBERS", 1)
-        monkeypatch.setattr(onebatchpam.dask.population, "GATHERED_PER_BATCH_POINT", 3)
         X = make_blob_with_outliers(3000)
         weights = 1 + np.arange(3000) % 3 if weighted else None
         least = 300 if weighted else 150
         model = onebatchpam.dask.OneBatchPAM(8, batch_size=300, random_state=0, min_cluster_size=least)
         lazy = None if weights is None else da.from_array(weights, chunks=700)
         model.fit(da.from_array(X, chunks=(700, 3)), sample_weight=lazy)
-        assert model.block_storage_ == "recomputed"
         assert np.bincount(model.labels_.compute(), weights, minlength=8).min() >= least
         with pytest.raises(ValueError, match="min_cluster_size=400 is too large"):
             onebatchpam.dask.OneBatchPAM(8, min_cluster_size=400).fit(da.from_array(X, chunks=(700, 3)))

@@ -112,6 +112,7 @@ Tile PackedColumns::make_tile(const void* rows, std::size_t n_rows, Scratch& scr
 template <class Out, class See>
 void PackedColumns::fill_tiles(const void* rows, std::size_t n_rows, std::size_t per_tile, Out* out,
                                std::size_t out_stride, int n_threads, const See& see) const {
+    if (n_rows == 0) return;
     if (n_rows * n_columns_ * packing_.n_units() < min_work_for_threads) n_threads = 1;
     const auto n_tiles_wanted = static_cast<std::size_t>(n_threads) * (n_threads > 1 ? min_tiles_per_thread : 1);
     per_tile = std::min(per_tile, tiles_of(tiles_of(n_rows, n_tiles_wanted), rows_per_step) * rows_per_step);

@@ -54,9 +54,9 @@ class CLARANS(MedoidEstimator):
     n_init : int, default=2
         Number of starts, each followed by a search; the result with the smallest objective is kept.
     max_neighbors : "auto" or int, default="auto"
-        A search ends when this many rows in a row could not be swapped in. ``"auto"`` is 1.25 % of the rows, but at
-        least 250. All k swaps of a row are evaluated together, so that this is k times as many neighbours of the
-        present medoids as in the original algorithm.
+        A search ends when this many rows in a row, or all rows, could not be swapped in. ``"auto"`` is 1.25 % of the
+        rows, but at least 250. All k swaps of a row are evaluated together, so that this is k times as many neighbours
+        of the present medoids as in the original algorithm.
     init : {"auto", "build", "random", "k-means++", "ls-k-means++", "kmc2", "lab"}, array or callable, default="random"
         Medoids from which the search starts, as in `FasterPAM`; needs ``n_init=1`` unless it is drawn.
     tol : float, default=1e-6

@@ -28,19 +28,22 @@ class Wandered:
 
 
 def wander(space: Space, start: Indices, n_failures: int, tol: float, run: Run) -> Wandered:
-    """Try random rows until `n_failures` in a row bring no swap that lowers the loss by more than a fraction `tol`."""
+    """Try random rows until `n_failures` in a row bring no swap that lowers the loss by more than a fraction `tol`.
+
+    No row is tried twice for the same medoids, so that the search also ends when all rows have failed.
+    """
     medoids, k, n_fixed = start.copy(), len(start), len(space.fixed)
     two_nearest = TwoNearest(space.n)
     for slot in range(k):
         two_nearest.add(slot, distances_of(medoids[slot], space))
     loss = float(space.weights @ two_nearest.distances[0])
-    n_tried = n_swaps = n_idle = 0
-    if n_fixed == k or k == space.candidates.n:
-        n_failures = 0  # there is nothing to swap
+    n_tried = n_swaps = 0
+    n_failures = 0 if n_fixed == k else min(n_failures, count_others(space, medoids))
+    failed: list[np.int64] = []
     with run.stages.stage("swap search", unit=" candidates") as bar:
-        while n_idle < n_failures and loss > 0:
-            n_tried, n_idle = n_tried + 1, n_idle + 1
-            candidate = draw_with_replacement(space, 1, medoids, run.rng)[0]
+        while len(failed) < n_failures and loss > 0:
+            n_tried += 1
+            candidate = draw_with_replacement(space, 1, np.concatenate([medoids, failed]).astype(np.int64), run.rng)[0]
             row = distances_of(candidate, space)
             changes = two_nearest.changes(row, space.weights, k)
             slot = n_fixed + int(np.argmin(changes[n_fixed:]))
@@ -48,10 +51,17 @@ def wander(space: Space, start: Indices, n_failures: int, tol: float, run: Run) 
                 medoids[slot] = candidate
                 two_nearest.replace(slot, row, space, medoids)
                 loss = float(space.weights @ two_nearest.distances[0])
-                n_swaps, n_idle = n_swaps + 1, 0
+                n_swaps, failed = n_swaps + 1, []
+            else:
+                failed.append(candidate)
             bar.set_postfix(swaps=n_swaps, refresh=False)
             bar.update(1)
     return Wandered(medoids, loss, n_tried, n_swaps)
+
+
+def count_others(space: Space, medoids: Indices) -> int:
+    """Return how many candidates are not medoids."""
+    return int(np.count_nonzero(~np.isin(space.candidates.rows(), medoids)))
 
 
 def distances_of(row: np.int64, space: Space) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
