@@ -3,15 +3,12 @@
 - `speed.py`: whole fits beside the packages `onebatch` and `kmedoids`; `kernels.py`: distances beside a matrix product;
 - `scale.py`: ten million rows on one machine, and how time and memory grow;
 - `sample.py`: fits to many rows of four kinds, by several installs in turns;
-- `embeddings.py`: a million unit vectors, in float32 and float16, from memory and from a file;
-- `series.py`: thousands of time series under dynamic time warping;
+- `embeddings.py`, `series.py`: a million unit vectors; thousands of time series under dynamic time warping;
 - `limits.py`: where methods that hold all pairs end, and this package does not;
 - `complexity.py`, `theorem.py`: the paper's Table 1 and Theorem 1, beside what is counted;
-- `memory.py`: the peak memory of every kind of call, beside the bytes that the docs promise;
-- `estimate.py`: what `estimate_cost` says before a fit, beside what the fit takes;
+- `memory.py`, `estimate.py`: the memory and the cost that the docs and `estimate_cost` promise, beside what fits take;
 - `threads.py`: what a second thread brings to each stage, and what nested parallelism costs;
-- `orlib.py`: FasterPAM on graphs whose optimal medians are known;
-- `optimality.py`: how far every effort is from the optimum, and in what time;
+- `orlib.py`, `optimality.py`: how far FasterPAM and every effort are from the optimum, and in what time;
 - `against.py`: the default against FasterPAM, on average and in the worst of ten seeds;
 - `certificate.py`: how the objective and its lower bound meet in time;
 - `gap.py`: how the gap to FasterPAM depends on k / m, from the records of the experiment `batch`;

@@ -23,7 +23,8 @@ def test_traffic_is_small_beside_the_data(monkeypatch):
     with weigh_traffic() as traffic:
         model = OneBatchPAM(3, batch_size=50, random_state=0).fit(X)
     medoids = len(pickle.dumps(model.cluster_centers_))
-    assert traffic["far"].n_passes == traffic["members"].n_passes == 1
+    assert traffic["far"].n_passes == 1
+    assert 1 <= traffic["members"].n_passes <= 10
     assert medoids <= traffic["far"].bytes_told <= 10 * medoids
     assert sum(each.bytes_returned for each in traffic.values()) < 0.1 * X.nbytes
 

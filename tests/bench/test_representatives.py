@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +12,7 @@ import scipy.stats
 
 from bench.__main__ import main
 from bench.data import download, labelled
-from bench.measure.records import RESULTS, Run, Store
+from bench.measure.records import Run
 from bench.methods import selectors
 from bench.methods.contestant import Problem
 from bench.studies import representatives as study
@@ -134,16 +133,6 @@ def test_a_set_that_is_not_at_hand_is_left_out(tmp_path, few, capsys, monkeypatc
     shown = capsys.readouterr().out
     assert "mnist is left out" in shown
     assert "covertype is left out" in shown
-
-
-def test_the_docs_show_the_tables_of_our_records():
-    records = list(Store(RESULTS / "representatives", "representatives").read().values())
-    if not records:
-        pytest.skip("an archive of the sources has no records")
-    docs = (Path(study.__file__).parents[2] / "docs" / "benchmarks.md").read_text()
-    tables = [table for table in study.make_page(records).split("\n\n") if table.startswith("| data")]
-    assert len(tables) == 4
-    assert all(table in docs for table in tables[:3])  # the fourth has seconds, which depend on the machine
 
 
 class TestTables:

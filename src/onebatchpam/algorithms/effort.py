@@ -11,7 +11,7 @@ MOST_ROWS_FOR_CORE = 20_000
 # Candidates in the core, for each medoid.
 CORE_PER_MEDOID = 3
 # Kicks, at most, in a search among what the starts have found, for each start; and in one that has the core as well.
-KICKS_PER_START, KICKS_OF_CORE = 20, 60
+KICKS_PER_START, KICKS_OF_CORE = 20, 100
 
 
 @dataclass(frozen=True)

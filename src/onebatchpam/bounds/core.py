@@ -14,7 +14,7 @@ from onebatchpam.bounds.solution import compare_with_medoids
 from onebatchpam.space import Candidates, Space
 
 # Rounds, at most: which candidates are the cheapest is known before the bound has converged.
-ROUNDS_OF_CORE = 5
+ROUNDS_OF_CORE = 8
 
 
 def find_core(space: Space, medoids: Indices, size: int, memory_limit: int, run: Run) -> Indices:

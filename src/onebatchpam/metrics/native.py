@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import rows_per_tile
-from onebatchpam.data import Rows
+from onebatchpam.data import ArrayRows, Rows
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 
 NATIVE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "chebyshev", "cosine")
@@ -101,8 +101,8 @@ class NativePoint(NativePoints):
 
     def __init__(self, metric: NativeMetric, points: Rows, rows: Rows, n_jobs: int) -> None:
         super().__init__(metric, points, rows, n_jobs)
-        # Many rows at a time, if none must be converted, because each call starts threads of its own.
-        is_copied = rows.dtype != self._row_dtype
+        # Many rows at a time, if none must be read or converted, because each call starts threads of its own.
+        is_copied = not isinstance(rows, ArrayRows) or rows.dtype != self._row_dtype
         most_values = _tiles.TILE_ENTRIES if is_copied else _tiles.COLUMN_VALUES
         self.tile_rows = max(1, most_values // points.row_size)
 
