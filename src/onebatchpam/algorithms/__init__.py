@@ -3,7 +3,7 @@
 `base.MedoidEstimator.fit` contains the steps that every fit shares: check the parameters, open the data, let the
 algorithm choose medoids, assign all rows, set the fitted attributes. Each algorithm has a file whose `_select` chooses
 the medoids and reads like the pseudocode of its paper. `onebatchpam.py` contains the stages of OneBatchPAM in their
-order; the second line names the room of each stage:
+order, `batch_search.py` carries them out; the second line names the room of each stage:
 
     space ─▶ start ─▶ sample ─▶ batch and block ─▶ weights ─▶ swap search ─▶ refinement ─▶ Selection
              search   batch     batch    blocks    batch      search         search        result
@@ -14,13 +14,14 @@ In: the arguments of `fit`. Out: the fitted attributes; a fit that fails leaves 
 from onebatchpam.algorithms.alternate import Alternate
 from onebatchpam.algorithms.banditpam import BanditPAM
 from onebatchpam.algorithms.base import MedoidEstimator, read_features
+from onebatchpam.algorithms.batch_search import BatchSearch
 from onebatchpam.algorithms.clara import FasterCLARA
 from onebatchpam.algorithms.clarans import CLARANS
 from onebatchpam.algorithms.cluster_medoids import ClusterMedoids, medoids_of
 from onebatchpam.algorithms.cost import CostEstimate
 from onebatchpam.algorithms.fastermsc import DynMSC, FasterMSC
 from onebatchpam.algorithms.fasterpam import FasterPAM
-from onebatchpam.algorithms.onebatchpam import BatchSearch, OneBatchPAM
+from onebatchpam.algorithms.onebatchpam import OneBatchPAM
 from onebatchpam.algorithms.pam import PAM
 from onebatchpam.algorithms.population import InMemory, Sample
 from onebatchpam.algorithms.representative_selector import RepresentativeSelector
