@@ -86,18 +86,19 @@ def expected():
 def during(monkeypatch):
     """Return a function that makes something happen a moment after the first pass of a name has begun.
 
-    During this pass the driver waits for a cluster that does not work for three seconds instead of minutes.
+    From then on the driver waits for a cluster that does not work for three seconds instead of minutes.
     """
     happened = threading.Event()
     timers = []
 
     def plan(name, act):
         def compute(self, tasks):
-            if happened.is_set() or all(name != key_split(task.key) for task in tasks):
+            if not happened.is_set() and any(name == key_split(task.key) for task in tasks):
+                happened.set()
+                timers.append(threading.Timer(0.03, act))
+                timers[0].start()
+            if not happened.is_set():
                 return original(self, tasks)
-            happened.set()
-            timers.append(threading.Timer(0.03, act))
-            timers[0].start()
             with dask.config.set({"distributed.scheduler.no-workers-timeout": "3s"}):
                 return original(self, tasks)
 
@@ -294,6 +295,7 @@ def test_no_worker_is_left(cluster, client, expected, during):
     assert_fails(rows(), "for 3s, there has been no worker; to wait longer, set")
     assert find_leftovers(client) == {}
     cluster.scale(2)
+    client.wait_for_workers(2, timeout=SECONDS)
     assert_same(make_model().fit(rows()), expected)
 
 
