@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -143,6 +144,22 @@ def test_whatever_ends_a_run_nothing_is_left(error, message, code, stage, file, 
     assert main(["cluster", file, "-k", "2", "-o", str(out)]) == code
     assert message in capsys.readouterr().err
     assert not list(out.parent.iterdir())
+
+
+def test_an_interrupt_that_a_library_loses_still_ends_the_run(file, out, capsys, monkeypatch):
+    def lose_interrupt(name):
+        if name == "swap search":
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+
+    call_at_stages(monkeypatch, lose_interrupt)
+    former = signal.getsignal(signal.SIGINT)
+    assert main(["cluster", file, "-k", "2", "-o", str(out)]) == 130
+    assert "interrupted; nothing has been written" in capsys.readouterr().err
+    assert not list(out.parent.iterdir())
+    assert signal.getsignal(signal.SIGINT) is former
+    monkeypatch.undo()
+    assert main(["cluster", file, "-k", "2", "-o", str(out)]) == 0  # the next run does not remember it
 
 
 @pytest.mark.parametrize("name", ["write_labels", "save_model", "write_report"])

@@ -9,6 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from onebatchpam.cli.config import parse
+from onebatchpam.cli.interrupts import noting_interrupts
 from onebatchpam.cli.messages import Messages, UsageError
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
@@ -23,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     messages = Messages(quiet=arguments.quiet, debug=arguments.debug)
     try:
         command = import_module(f"onebatchpam.cli.{arguments.command.replace('-', '_')}")
-        with messages.showing_warnings():
+        with noting_interrupts(), messages.showing_warnings():
             command.run(arguments, messages)
             sys.stdout.flush()
     except UsageError as error:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from onebatchpam.cli.formats import arrow
 from onebatchpam.cli.inputs import Input
+from onebatchpam.cli.interrupts import raise_if_interrupted
 from onebatchpam.cli.messages import UsageError
 
 SUMMARY = "summary.json"  # by this file a folder is known to be one of ours
@@ -46,6 +47,7 @@ def new_folder(path: Path, *, force: bool) -> Iterator[Path]:
     partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent))
     try:
         yield partial
+        raise_if_interrupted()
         partial.chmod(0o777 & ~read_umask())
         check_new(path, force=force)
         if path.exists():
@@ -69,6 +71,7 @@ def new_file(path: Path, *, force: bool) -> Iterator[Path]:
     partial = Path(name)
     try:
         yield partial
+        raise_if_interrupted()
         partial.chmod(0o666 & ~read_umask())
         check_new(path, force=force)
         partial.replace(path)
