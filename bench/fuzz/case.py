@@ -35,6 +35,8 @@ ESTIMATORS = {
     if inspect.isclass(value) and issubclass(value, MedoidEstimator) and name != "DynMSC"  # which chooses k itself
 }
 
+MOST_SIZED_CLUSTERS = 50
+
 
 @dataclass
 class Case:
@@ -230,9 +232,12 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
 
 
 def draw_least_size(rng: Rng, case: Case) -> float | None:
-    """Draw the least weight of a cluster, at most the mean weight of a cluster; mostly None."""
+    """Draw the least weight of a cluster, at most the mean weight of a cluster; mostly None.
+
+    Very many clusters have none, because each swap of theirs takes long.
+    """
     share = choose(rng, None, None, None, 1e-9, 0.2, 0.7)
-    return None if share is None else float(share * case.weights.sum() / case.k)
+    return None if share is None or case.k > MOST_SIZED_CLUSTERS else float(share * case.weights.sum() / case.k)
 
 
 @dataclass(frozen=True)
