@@ -97,6 +97,8 @@ def check_distance_block(case: Case) -> None:
     """A block is that of the naive distances, for any number of threads."""
     if case.data.kind == "matrix":
         return
+    if case.drawn.name == "nan_euclidean" and not np.isfinite(case.distances).all():
+        return  # squares overflow in scikit-learn, whose differences are then NaN
     made = [
         distance_block(case.data.X, case.data.X, case.drawn.metric, metric_params=case.drawn.params or None, n_jobs=n)
         for n in (1, 3)

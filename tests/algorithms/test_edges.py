@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from contract import assert_contract
-from onebatchpam import OneBatchPAM, distance_block, pair_metric, swap_search
+from onebatchpam import CLARANS, OneBatchPAM, RandomMedoids, distance_block, pair_metric, swap_search
 from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.metrics.native import NATIVE_METRICS
 
@@ -303,3 +304,30 @@ class TestAnyData:
         expected = reference.distance_block(X, X[::2], metric)
         # Squares of very small differences are too small for float32, so a small absolute error is accepted.
         np.testing.assert_allclose(block, expected, rtol=1e-5, atol=1e-6 if metric == "cosine" else 1e-18)
+
+
+def test_no_candidate_is_among_the_points_that_confirm():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    for seed in range(20):
+        model = OneBatchPAM(1, batch_size=3, random_state=seed).fit(X, candidates=[7])
+        assert model.medoid_indices_.tolist() == [7]
+
+
+@pytest.mark.filterwarnings("ignore:found . distinct clusters")
+def test_swapping_a_medoid_that_no_row_has_as_nearest_or_second_nearest():
+    X = scipy.sparse.csr_array(np.concatenate([np.zeros(30), np.arange(1.0, 10.0)])[:, None])
+    for seed in range(10):  # most starts have another row that is equal to the fixed medoids
+        CLARANS(5, max_neighbors=37, random_state=seed).fit(X, fixed_medoids=[0, 1])
+
+
+def test_best_effort_takes_the_smallest_dissimilarities_that_other_efforts_take():
+    X = (np.random.default_rng(0).normal(size=(30, 4)) * 1e-6 + 1).astype(np.float32)
+    fast, best = (OneBatchPAM(10, metric="cosine", effort=effort, random_state=0).fit(X) for effort in ("fast", "best"))
+    assert best.inertia_ <= fast.inertia_ * 1.01
+
+
+def test_largest_distances_of_clusters():
+    X = np.random.default_rng(0).normal(size=(50_000, 2))
+    model = RandomMedoids(3, random_state=0).fit(X)
+    expected = [model.distances_[model.labels_ == slot].max() for slot in range(3)]
+    assert model.max_distances_.tolist() == expected

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices
 from onebatchpam.search import assign_all
-from onebatchpam.space import SMALLEST_SCALE, Space
+from onebatchpam.space import Space
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,6 @@ def compare_with_medoids(space: Space, medoids: Indices, stages: Stages) -> Solu
             second[rows] = np.partition(tile, 1, axis=1)[:, 1]
         if n_fixed:
             to_fixed[rows] = tile[:, :n_fixed].min(axis=1)
-    if assignment.distances.max() < SMALLEST_SCALE:
-        space.check_scale()
     return Solution(
         medoids=medoids,
         n_fixed=n_fixed,

@@ -105,7 +105,7 @@ class SparseRows(Rows):
         self.matrix = matrix
         self.n, self.n_features = matrix.shape
         self.dtype = matrix.dtype
-        self.row_size = 1 + matrix.nnz // self.n
+        self.row_size = 1 + matrix.nnz // max(1, self.n)
         self.header = matrix if header is None else header
 
     def tile(self, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:

@@ -15,6 +15,9 @@ from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.space import Distances, Space
 
+# Rows whose distances are compared at a time with the largest ones of their clusters so far.
+ROWS_PER_MAXIMUM = 2**14
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -38,7 +41,7 @@ class Assignment:
             distances = np.where(weights > 0, self.distances[part], 0)
             profile.weights[:] += np.bincount(labels, weights, minlength=k)
             profile.losses[:] += np.bincount(labels, weights * distances, minlength=k)
-            np.maximum.at(profile.largest_distances, labels, distances)
+            profile.raise_largest(labels, distances)
         return profile
 
 
@@ -49,6 +52,15 @@ class ClusterProfile:
     weights: NDArray[np.float64]
     losses: NDArray[np.float64]
     largest_distances: NDArray[np.float64]
+
+    def raise_largest(self, labels: NDArray[np.int64], distances: NDArray[Any]) -> None:
+        """Raise the largest distances to those of further rows.
+
+        Few rows after the first are farther than all before them, so that a comparison spares most of the slow maxima.
+        """
+        for part in tile_bounds(len(labels), ROWS_PER_MAXIMUM):
+            is_larger = distances[part] > self.largest_distances[labels[part]]
+            np.maximum.at(self.largest_distances, labels[part][is_larger], distances[part][is_larger])
 
     @classmethod
     def join(cls, parts: list[ClusterProfile]) -> ClusterProfile:
@@ -164,7 +176,7 @@ def weigh_clusters(labels: NDArray[Any], weights: NDArray[np.float64], k: int) -
 
 def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> Indices:
     """Return the medoids with each one whose cluster is empty replaced by the candidate farthest from all medoids."""
-    counts = assignment.profile(len(medoids)).weights
+    counts = weigh_clusters(assignment.labels, assignment.weights, len(medoids))
     empty = find_empty(counts, len(space.fixed))
     if len(empty) == 0:
         return medoids
@@ -207,6 +219,8 @@ def move_empty(medoids: Indices, empty: Indices, find_farthest: Callable[[Indice
 
 def split_by_label(labels: NDArray[Any]) -> Iterator[tuple[int, Indices]]:
     """Yield each label that occurs, with the rows that have it in ascending order; no label is negative."""
+    if len(labels) == 0:
+        return
     # NumPy sorts integers of at most 16 bits in linear time.
     order = np.argsort(labels.astype(np.min_scalar_type(labels.max())), kind="stable")
     for cluster in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
