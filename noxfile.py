@@ -18,9 +18,6 @@ nox.options.default_venv_backend = "uv"
 # The Pythons on which the wheels are tried, as far as this machine has them; the first two are also built for.
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 FREE_THREADED = ["3.14t"]
-# What the tests of the lowest versions are about: all that other packages give to this one, or get from it.
-WITH_OTHERS = ["data", "space", "metrics", "cli", "dask/test_fit.py", "dask/test_objects.py", "evaluation"]
-WITH_OTHERS += ["promises/test_sklearn.py", "promises/test_saved_models.py", "report/test_page.py"]
 AARCH64 = ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64", "-DCMAKE_EXE_LINKER_FLAGS=-static"]
 # The variants of the native tests, each with its compiler and the options of CMake.
 NATIVE = {
@@ -54,11 +51,10 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def lowest(session: nox.Session) -> None:
-    """Run the tests that meet other packages with the lowest versions that pyproject.toml admits; or those given."""
+    """Run the tests with the lowest versions that pyproject.toml admits; arguments go to pytest."""
     session.install("--resolution", "lowest-direct", ".", "--group", "test")
-    chosen = session.posargs or [f"tests/{name}" for name in WITH_OTHERS]
     # Old packages use what has been deprecated in their own dependencies since.
-    session.run("python", "-m", "pytest", "-W", "default::DeprecationWarning", *chosen)
+    session.run("python", "-m", "pytest", "-W", "default::DeprecationWarning", *session.posargs)
 
 
 @nox.session

@@ -7,4 +7,11 @@ A room imports only rooms to its right; its `__init__.py` says what it is for.
 
 `configs` has the experiments, `results` the records of their runs. Records are kept in git; tables and figures are made
 from them by `python -m bench report`.
+
+Fuzzing and chaos are tests that take long. They share modules with the tests: `naive` and `clusters`.
 """
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))

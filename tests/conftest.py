@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it at import; without it scikit-learn skips a check
 
@@ -14,9 +13,6 @@ from sklearn.datasets import make_blobs
 
 from onebatchpam import _core, _tiles
 from onebatchpam.data import parquet, sources
-
-if sys.platform != "linux":  # these files measure memory with the benchmark, which reads it from /proc
-    collect_ignore = ["promises/test_memory.py"]
 
 # A shell starts background jobs with SIGINT ignored, and many tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.fuzz.naive import (  # noqa: F401 (tests find them here)
+from naive import (  # noqa: F401 (tests find them here)
     dissimilarities,
     distance_block,
     gower,

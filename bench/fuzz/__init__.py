@@ -1,6 +1,6 @@
 """Fuzzing: random cases, each drawn from a seed, run in a process of its own and held to what the package promises.
 
-- `data.py`: rows of every kind that users pass; `naive.py`: their dissimilarities, in plain NumPy;
+- `data.py`: rows of every kind that users pass; `tests/naive.py` has their dissimilarities, in plain NumPy;
 - `case.py`: an estimator or a public function with its arguments, drawn for such rows;
 - `models.py`, `functions.py`: what must hold for fitted estimators and for the results of public functions;
 - `refusals.py`: which errors a case may raise;

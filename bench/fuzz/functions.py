@@ -9,7 +9,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import issparse
 
-from bench.fuzz import naive
+import naive
 from bench.fuzz.case import Case
 from bench.fuzz.models import rounded, rows_to_predict, tolerances
 from onebatchpam import (

@@ -17,7 +17,7 @@ import scipy.spatial.distance
 import sklearn.metrics
 from numpy.typing import NDArray
 
-from bench.fuzz import naive
+import naive
 from bench.fuzz.data import Data, Rng, choose
 from onebatchpam import block_metric, native_metric, pair_metric
 from onebatchpam.metrics.library import SCIPY_METRICS

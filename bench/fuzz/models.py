@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from bench.fuzz import naive
+import naive
 from bench.fuzz.case import Case
 from bench.fuzz.data import is_asymmetric, rows_of_table
 from bench.fuzz.metrics import COMPILED

@@ -27,7 +27,7 @@ import psutil
 from numpy.typing import NDArray
 
 from bench.data.synthetic import make_mixture
-from bench.measure.cluster import ProcessCluster, can_make_namespaces, find_leftovers
+from clusters import ProcessCluster, can_make_namespaces, find_leftovers
 
 N, P, K, M, N_PARTITIONS = 6000, 5, 5, 100, 6
 SECONDS_TO_LOAD = 0.02  # for each partition, so that there is time for something to happen

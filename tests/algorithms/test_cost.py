@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import onebatchpam.dask
-from bench.studies import estimate as study
 from onebatchpam import FasterPAM, OneBatchPAM, _show, estimate_cost
 from onebatchpam.algorithms import rates
 from onebatchpam.batch import sample
@@ -143,16 +142,6 @@ def test_it_is_a_text_a_table_and_a_dictionary():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_the_study_compares_estimates_with_fits(capsys, monkeypatch):
-    cases = [study.Case(study.make_mixture, 300, 3, 4, "euclidean"), study.Case(study.make_words, 50, 6, 3, "indel")]
-    monkeypatch.setattr(study, "list_cases", lambda scale: cases)
-    study.run_cases(type("Arguments", (), {"scale": 1.0, "seeds": 1}))
-    shown = capsys.readouterr().out
-    assert "| mixture | 300 | 3 | 4 | euclidean | whole |" in shown
-    assert "block storage: right in 2 of 2" in shown
-    assert len(list(study.list_cases(0.01))) == 2
 
 
 def test_summary_of_every_estimator():

@@ -1,10 +1,11 @@
-"""`python -m bench memory`, on very few rows."""
+"""`python -m bench memory`, on very few rows; and the memory that calls take."""
 
 from __future__ import annotations
 
 import pytest
 
 from bench.__main__ import main
+from bench.measure.process import run_alone
 from bench.studies import memory
 
 
@@ -30,3 +31,10 @@ def test_refinement_keeps_candidates_within_the_limit_or_a_tile_of_them():
     assert memory.count_refinement(size) == n_points * 6000
     assert memory.count_refinement(size, 0) == n_points * (1600 + 1024)
     assert memory.count_refinement(size, 2000 * n_points) == pytest.approx(n_points * 3600)
+
+
+@pytest.mark.parametrize("name", memory.MODES)
+def test_a_call_takes_no_more_than_the_docs_promise(name, tmp_path):
+    """The factor is generous, because a system may count memory differently; `python -m bench memory` is exact."""
+    size = memory.Size(max(3000, int(30_000 * memory.MODES[name].rows)), 16, 10)
+    assert run_alone(memory.measure, name, size, tmp_path)["peak_bytes"] < 1.5 * memory.MODES[name].count(size)

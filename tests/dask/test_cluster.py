@@ -23,7 +23,7 @@ from distributed import Client, Future, LocalCluster, get_client
 from distributed.utils import key_split
 from sklearn.datasets import make_blobs
 
-from bench.measure.cluster import ProcessCluster, find_leftovers
+from clusters import ProcessCluster, find_leftovers
 from onebatchpam.dask import OneBatchPAM, population, runner, tasks
 
 N, K, M, N_PARTITIONS = 2000, 5, 100, 4

@@ -16,6 +16,7 @@ import onebatchpam
 from onebatchpam import _core
 
 ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
 STUB = ROOT / "src" / "onebatchpam" / "_core.pyi"
 SUBMODULES = sorted(module.name for module in pkgutil.walk_packages(onebatchpam.__path__, "onebatchpam."))
 MODULES = ["onebatchpam", *SUBMODULES]  # estimators count as defined in `onebatchpam`
@@ -91,6 +92,12 @@ def test_examples_run_and_modules_are_documented(name):
 def test_public_functions_have_examples(name):
     found = doctest.DocTestFinder(recurse=False).find(getattr(onebatchpam, name))
     assert found[0].examples
+
+
+def test_only_the_tests_of_the_benchmark_import_it():
+    """The benchmark runs on Linux only, the tests of the package everywhere."""
+    others = [path for path in TESTS.rglob("*.py") if path.parent.name != "bench"]
+    assert [path.name for path in others if re.search(r"^\s*(from|import) bench\b", path.read_text(), re.M)] == []
 
 
 if __name__ == "__main__":

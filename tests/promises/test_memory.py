@@ -1,4 +1,4 @@
-"""The memory that is available, within every limit on the process, and the memory that calls take."""
+"""The memory that is available, within every limit on the process."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import sys
 
 import pytest
 
-from bench.measure.memory import STATUS
-from bench.measure.process import run_alone
-from bench.studies.memory import MODES, Size, measure
 from onebatchpam import _memory
 
 
@@ -88,11 +85,3 @@ assert model.block_storage_ != "whole", model.block_storage_
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-
-
-@pytest.mark.skipif(not STATUS.exists(), reason="the system does not tell the peak of a process")
-@pytest.mark.parametrize("name", MODES)
-def test_a_call_takes_no_more_than_the_docs_promise(name, tmp_path):
-    """The factor is generous, because a system may count memory differently; `python -m bench memory` is exact."""
-    size = Size(max(3000, int(30_000 * MODES[name].rows)), 16, 10)
-    assert run_alone(measure, name, size, tmp_path)["peak_bytes"] < 1.5 * MODES[name].count(size)
