@@ -15,6 +15,7 @@ def run_program(tell, path, folder):
     os.chdir(folder)
     os.environ["MPLBACKEND"] = "template"  # matplotlib's backend that draws nothing
     warnings.simplefilter("error", UserWarning)
+    warnings.simplefilter("default", DeprecationWarning)  # which a warning for users of pyparsing is as well
     sys.argv = [str(path)]
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         runpy.run_path(str(path), run_name="__main__")

@@ -9,6 +9,7 @@ from sklearn.base import clone
 import reference
 from onebatchpam import OneBatchPAM, lower_bound
 from onebatchpam.algorithms import population as populations
+from onebatchpam.batch import sample
 from onebatchpam.bounds.core import find_core
 from spaces import make_run, make_space
 
@@ -36,8 +37,29 @@ def test_the_best_is_close_to_the_optimum():
 
 def test_balanced_is_two_starts_and_fast_is_one():
     for effort, n_init in (("fast", 1), ("balanced", 2)):
-        expected = fit(n_init=n_init)
+        expected = fit(n_init=n_init, effort="fast")
         np.testing.assert_array_equal(fit(effort=effort).medoid_indices_, expected.medoid_indices_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "effort"),
+    [
+        ({}, "balanced"),
+        ({"n_clusters": 1}, "fast"),
+        ({"batch_size": len(X)}, "fast"),
+        ({"refine": 0}, "fast"),
+        ({"init": np.arange(20)}, "fast"),
+    ],
+)
+def test_the_default_is_two_starts_where_one_would_be_worse_than_fasterpam(parameters, effort):
+    model, expected = fit(**parameters), fit(effort=effort, **parameters)
+    np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+    assert model.n_distances_ == expected.n_distances_
+
+
+def test_the_default_is_one_start_if_there_are_very_many_rows(monkeypatch):
+    monkeypatch.setattr(sample, "MANY_ROWS", len(X) - 1)
+    assert fit().n_distances_ == fit(effort="fast").n_distances_
 
 
 @pytest.mark.parametrize("effort", ["balanced", "best"])

@@ -262,7 +262,6 @@ class TestBatch:
         monkeypatch.setattr(scipy.spatial.distance, "cdist", counting)
         model = OneBatchPAM(5, metric="canberra", batch_size=60, variant=variant, init=init, random_state=0).fit(blobs)
         assert model.n_distances_ == sum(computed)
-        assert model.n_distances_ < 300 * 300
 
 
 class TestSearch:

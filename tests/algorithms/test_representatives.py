@@ -67,7 +67,7 @@ class TestTheResult:
             drawn = np.random.RandomState(j).choice(len(X), (20, j))
             losses = [reference.distance_block(X[each], X, "euclidean").min(axis=0).sum() for each in drawn]
             assert chosen.losses[j - 1] < np.mean(losses)
-            assert chosen.losses[j - 1] < 1.15 * OneBatchPAM(j, random_state=0).fit(X).inertia_
+            assert chosen.losses[j - 1] < 1.2 * OneBatchPAM(j, random_state=0).fit(X).inertia_
 
     def test_labels_only_on_request(self, X):
         chosen, labelled = select(X), select(X, with_labels=True)
@@ -78,7 +78,7 @@ class TestTheResult:
     def test_it_counts_distances_and_seconds(self, X):
         chosen = select(X)
         assert chosen.n_distances == OneBatchPAM(6, random_state=0).fit(X).n_distances_ + 6 * N  # for the order
-        assert list(chosen.seconds) == ["distances", "swap search", "refinement", "order", "coverage"]
+        assert list(chosen.seconds) == ["distances", "swap search", "order", "coverage"]  # all rows are in the batch
 
     @pytest.mark.parametrize("k", [1, 2, 30])
     def test_any_number(self, blobs, k):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from onebatchpam import FasterPAM, OneBatchPAM, distance_block
+from onebatchpam import FasterPAM, OneBatchPAM, RandomMedoids, distance_block
 
 X, _ = make_blobs(400, 3, centers=4, random_state=0)
 
@@ -55,6 +55,19 @@ def test_dissimilarities_that_are_merely_small_or_large(algorithm, dtype, metric
     model = algorithm(4, metric=metric, random_state=0).fit(scaled(metric, dtype, scale))
     power = 2 if metric == "sqeuclidean" else 1
     assert model.inertia_ == pytest.approx(float(scale) ** power * expected.inertia_, rel=1e-3)
+
+
+def test_every_estimator_refuses_them():
+    rows = scaled("sqeuclidean", "float64", 1e-25)
+    with pytest.raises(ValueError, match=r"too small for float32: .* multiply the data by a constant"):
+        RandomMedoids(4, metric="sqeuclidean", random_state=0).fit(rows)
+
+
+@both
+@pytest.mark.filterwarnings("ignore:found")
+def test_parallel_rows_have_no_cosine_that_could_be_scaled(algorithm):
+    model = algorithm(3, metric="cosine", random_state=0).fit(np.arange(1.0, 30.0)[:, None])
+    assert model.inertia_ == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:found")

@@ -18,7 +18,7 @@ from spaces import make_run, make_space
 
 X, _ = make_blobs(2000, 4, centers=60, random_state=1)
 K = 40
-MODEL = OneBatchPAM(K, metric="manhattan", batch_size=400, random_state=0)
+MODEL = OneBatchPAM(K, metric="manhattan", batch_size=400, random_state=0, effort="fast")
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_every_round_is_at_least_as_good(metric, weighted, rng, confirmations):
             rows = rows * rng.uniform(0.5, 1.5, rows.shape)
     name = "precomputed" if metric == "asymmetric" else metric
     inertias = [
-        OneBatchPAM(K, metric=name, batch_size=200, refine=rounds, random_state=1)
+        OneBatchPAM(K, metric=name, batch_size=200, refine=rounds, random_state=1, effort="fast")
         .fit(rows, sample_weight=weights)
         .inertia_
         for rounds in (0, 1, 2, 4)

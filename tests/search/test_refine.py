@@ -21,7 +21,7 @@ from spaces import make_space
 
 # There are so many rows and clusters that a search on a batch of 300 leaves something to refine.
 X, _ = make_blobs(2000, 4, centers=60, random_state=1)
-MODEL = OneBatchPAM(30, metric="manhattan", batch_size=300, random_state=0)
+MODEL = OneBatchPAM(30, metric="manhattan", batch_size=300, random_state=0, effort="fast")
 
 
 def fit(**parameters):
@@ -36,7 +36,7 @@ def test_every_round_is_at_least_as_good(variant, metric, seed):
         pytest.skip("a matrix has no mean")
     data = reference.distance_block(X[:700], X[:700], "manhattan") if metric == "precomputed" else X[:700]
     inertias = [
-        OneBatchPAM(12, metric=metric, variant=variant, batch_size=150, refine=rounds, random_state=seed)
+        OneBatchPAM(12, metric=metric, variant=variant, batch_size=150, refine=rounds, random_state=seed, effort="fast")
         .fit(data)
         .inertia_
         for rounds in (0, 1, 2, 5)
@@ -205,8 +205,8 @@ class TestStarts:
     def test_the_best_takes_over_what_others_have_found(self, monkeypatch):
         found, refine_start = [], refine.Refinement.refine
 
-        def record(self, medoids, *others):
-            found.append(refine_start(self, medoids, *others))
+        def record(self, medoids, *others, **options):
+            found.append(refine_start(self, medoids, *others, **options))
             return found[-1]
 
         monkeypatch.setattr(refine.Refinement, "refine", record)

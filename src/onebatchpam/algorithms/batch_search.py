@@ -121,9 +121,9 @@ class BatchSearch:
         found = self._sample.population.search(self._searched_block, places, self._batch.weights, self._options)
         return replace(found, medoids=self._sample.indices[found.medoids])
 
-    def refine(self, selection: BatchSelection) -> BatchSelection:
+    def refine(self, selection: BatchSelection, *, finds_runners_up: bool = False) -> BatchSelection:
         """Refine the medoids of a search."""
-        refined = self._refinement.refine(selection.medoids)
+        refined = self._refinement.refine(selection.medoids, finds_runners_up=finds_runners_up)
         self.runners_up.append(refined.runners_up)
         return selection.refined(refined)
 

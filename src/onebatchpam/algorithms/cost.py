@@ -150,14 +150,14 @@ class Stage:
 def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> CostEstimate:
     """Estimate the cost of a fit to n rows, of which some or all are in the space."""
     k = settings.n_clusters
-    m = resolve_batch_size(settings.batch_size, n, k, space.metric if settings.refine else None)
+    m = resolve_batch_size(settings.batch_size, n, k, space.metric, refine=settings.refine > 0)
     first = np.zeros(1, np.int64)
     is_cheap = space.distances_to(first, first).is_cheap
     n_searched = sample_size(n, m, k, settings.refine)  # rows, of which all are searched unless they are very many
     storage = choose_storage(n_searched, m, k, settings.memory_limit, is_cheap=is_cheap)
     n_passes, n_rounds = count_passes(settings), count_rounds(n, m, settings)
     is_build = isinstance(settings.init, str) and starts_by_build(settings.init, m, n)
-    n_starts = count_starts(settings, is_build=is_build)
+    n_starts = count_starts(settings, n, m, is_build=is_build)
     has_core = EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
     of_block = count_of_block(space, n_searched, m)
     stages = {

@@ -79,9 +79,11 @@ class OneBatchPAM(MedoidEstimator):
         Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
         means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number; a
         Python function as metric is then called from one thread.
-    effort : {"fast", "balanced", "best"}, default="fast"
+    effort : {"auto", "fast", "balanced", "best"}, default="auto"
         How much the fit spends to come closer to the optimum.
 
+        - ``"auto"``: as much as it takes to be about as good as `FasterPAM`. This is two starts if the batch is not all
+          rows; with more than 100,000 rows, one. From medoids that you pass, and with ``refine=0``, it is also one.
         - ``"fast"``: one start, or as many as `n_init` says.
         - ``"balanced"``: at least two starts, whose medoids are combined as `n_init` says.
         - ``"best"``: at least three starts; in addition, with at most 20,000 rows, the Lagrangian dual of the problem,
@@ -253,7 +255,7 @@ class OneBatchPAM(MedoidEstimator):
         metric_params: dict[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        effort: str = "fast",
+        effort: str = "auto",
         batch_size: str | int = "auto",
         variant: str = "progressive",
         refine: str | int = "auto",
@@ -354,7 +356,7 @@ class OneBatchPAM(MedoidEstimator):
         """Raise if `estimate_cost` does not take data of this kind."""
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
-        m = resolve_batch_size(settings.batch_size, space.n, k, space.metric if settings.refine else None)
+        m = resolve_batch_size(settings.batch_size, space.n, k, space.metric, refine=settings.refine > 0)
         last_medoids = self._last_medoids(settings.warm_start, space.n_given, k)
         start = choose_start(settings.init, last_medoids, space, k, m, run)
         population = InMemory(space, k, settings.memory_limit, run)
@@ -365,14 +367,14 @@ class OneBatchPAM(MedoidEstimator):
     def _search(self, population: Population, start: Start, m: int, settings: Settings, run: Run) -> BatchSelection:
         """Draw a batch of m points, search and refine from each start, and combine the results."""
         effort = EFFORTS[settings.effort]
-        n_starts = count_starts(settings, is_build=isinstance(start, Build))
+        n_starts = count_starts(settings, population.n, m, is_build=isinstance(start, Build))
         batch = BatchSearch(population, m, settings, run, [start])
         method = settings.init if isinstance(settings.init, str) else "auto"
         selections = []
         for number in range(n_starts):
             if number > 0:
                 start = batch.draw_start(method)
-            selections.append(batch.refine(batch.search(start)))
+            selections.append(batch.refine(batch.search(start), finds_runners_up=n_starts > 1 or effort.uses_core))
         pool = np.unique(np.concatenate([selection.medoids for selection in selections] + batch.runners_up))
         best = batch.choose_best(selections)
         core = population.find_core(best.medoids) if effort.uses_core else pool[:0]

@@ -13,13 +13,17 @@ BATCH_POINTS_PER_MEDOID = 10
 ALL_ROWS_BELOW = 4
 # Refinement compares every row with about this many other rows for each medoid, and with some judges of its cluster.
 REFINED_PER_MEDOID, REFINED_PER_ROW = 15, 100
+# All rows are the batch as well if all pairs take less time than two starts and their refinements, to judge by this
+# ratio of what each row is compared with; but only up to this many pairs, which take a gigabyte.
+PAIRS_PER_REFINED, MOST_PAIRS = 5, 2**28
 
 
-def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False) -> int:
+def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False, refine: bool = True) -> int:
     """Return the batch size that ``batch_size="auto"`` chooses.
 
     It is the paper's 100 ln(k n), but at least ten batch points per medoid. If n is less than four times this number,
-    the batch size is n, because refinement would then take as long as FasterPAM, which a batch of all rows amounts to.
+    the batch size is n: the search is then that of FasterPAM. So it is if refinement would take longer than FasterPAM,
+    which it does with n < 5 (m + 15 k), as long as all pairs of rows take at most a gigabyte (n <= 16,384).
     If dissimilarities are costly, only their number counts: the batch size is n if comparing all rows with each other
     takes no more of them than a batch and its refinement, about n (m + 15 k + 100).
 
@@ -34,6 +38,9 @@ def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False)
     symmetric : bool, default=False
         Whether costly dissimilarities are computed in only one order where rows are compared with each other, as those
         of text are.
+    refine : bool, default=True
+        Whether the medoids are refined, which takes more time than the batch. If not, a batch is worth while earlier,
+        and no dissimilarities count as costly.
 
     Returns
     -------
@@ -51,10 +58,13 @@ def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False)
     n, k = check_integer(n, "n", at_least=1), check_integer(k, "k", at_least=1)
     costly, symmetric = check_flag(costly, "costly"), check_flag(symmetric, "symmetric")
     m = max(math.ceil(100 * math.log(k * n)), BATCH_POINTS_PER_MEDOID * k)
+    if not check_flag(refine, "refine"):
+        return n if n < ALL_ROWS_BELOW * m else m
     if costly:
         compared = n / 2 if symmetric else n  # with this many rows each row is compared if all are the batch
         return n if compared <= m + REFINED_PER_MEDOID * k + REFINED_PER_ROW else m
-    return n if n < ALL_ROWS_BELOW * m else m
+    is_slower = n < PAIRS_PER_REFINED * (m + REFINED_PER_MEDOID * k) and n * n <= MOST_PAIRS
+    return n if n < ALL_ROWS_BELOW * m or is_slower else m
 
 
 def check_batch_size(size: int | None, k: int) -> None:
@@ -63,7 +73,7 @@ def check_batch_size(size: int | None, k: int) -> None:
         raise ValueError(f"batch_size={size} is smaller than n_clusters={k}: expected 'auto' or at least {k}")
 
 
-def resolve_batch_size(size: int | None, n: int, k: int, metric: Metric | None = None) -> int:
+def resolve_batch_size(size: int | None, n: int, k: int, metric: Metric | None, *, refine: bool) -> int:
     """Return the number of batch points for n rows and k medoids; None stands for "auto".
 
     Without a metric, dissimilarities are not taken as costly.
@@ -71,8 +81,8 @@ def resolve_batch_size(size: int | None, n: int, k: int, metric: Metric | None =
     if size is not None:
         return min(n, size)
     if metric is None:
-        return batch_size(n, k)
-    return batch_size(n, k, costly=metric.is_costly, symmetric=metric.is_mirrored)
+        return batch_size(n, k, refine=refine)
+    return batch_size(n, k, costly=metric.is_costly, symmetric=metric.is_mirrored, refine=refine)
 
 
 def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, delta: float = 0.05) -> int:

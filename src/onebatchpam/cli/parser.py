@@ -158,7 +158,7 @@ def add_method(parser: argparse.ArgumentParser, k_help: str, *, chooses_batch: b
     group.add_argument("--metric", help="dissimilarity (default: chosen by the data, and said)")
     group.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
     if chooses_batch:
-        group.add_argument("--effort", choices=EFFORTS, help="how long to search for a better result (default fast)")
+        group.add_argument("--effort", choices=EFFORTS, help="how long to search for a better result (default auto)")
         group.add_argument("--batch-size", type=int, metavar="M", help="number of batch points (default: by a rule)")
     group.add_argument("--memory-limit", metavar="SIZE", help="memory for dissimilarities, as 4GB (default: by a rule)")
     group.add_argument("-j", "--n-jobs", type=int, metavar="N", help="threads (default: all processors)")

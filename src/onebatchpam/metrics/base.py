@@ -53,6 +53,11 @@ class Metric(ABC):
     # Whether dissimilarities take most of the time of a fit, so that as few as possible should be computed.
     is_costly = False
 
+    @property
+    def has_scale_of_data(self) -> bool:
+        """Whether dissimilarities grow with the data, so that they can be too small for float32."""
+        return True
+
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
         """Return X as rows of the kind that this metric compares."""
         if are_strings(X):

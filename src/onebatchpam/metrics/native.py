@@ -33,6 +33,10 @@ class NativeMetric(Metric):
     name: str
     byte_divisor: int | None = None  # every value of the fitted data is a byte divided by it, unless None
 
+    @property
+    def has_scale_of_data(self) -> bool:
+        return self.name != "cosine"
+
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> NativeMetric:
         return replace(self, byte_divisor=find_byte_divisor(rows) if self.name in BYTE_METRICS else None)
 

@@ -171,7 +171,7 @@ def assign(
 
 def weigh_clusters(labels: NDArray[Any], weights: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """Return the weight of each of k clusters."""
-    return np.bincount(labels, weights, minlength=k).astype(np.float64, copy=False)
+    return np.bincount(labels.astype(np.int64, copy=False), weights, minlength=k).astype(np.float64, copy=False)
 
 
 def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> Indices:

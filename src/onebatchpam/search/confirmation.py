@@ -29,11 +29,14 @@ SearchBlock = Callable[[Block, Indices, NDArray[np.float64], SwapOptions, Run], 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The loss over the points after a round, the number of its swaps, and the candidates that came close."""
+    """The loss over the points after a round, the number of its swaps, and a search for candidates that came close.
+
+    The search reads the block of the round, so that it must come before the next round.
+    """
 
     loss: float
     n_swaps: int
-    runners_up: Indices
+    find_runners_up: Callable[[], Indices]
 
 
 class Confirmation:
@@ -76,9 +79,12 @@ class Confirmation:
         block = self._open_block(contenders, self._limit())
         search = search_block(block, np.arange(k), self._points.weights, self._options, self._run.silent())
         self._rows, self.medoids = block.rows(search.medoids), contenders[search.medoids]
-        weights, n_fixed = self._points.weights, self._options.n_fixed
-        runners_up = find_runners_up(block, search.medoids, weights, n_fixed, self._run.n_jobs)
-        return Confirmed(search.loss, search.n_swaps, contenders[runners_up])
+
+        def find() -> Indices:
+            weights, n_fixed = self._points.weights, self._options.n_fixed
+            return contenders[find_runners_up(block, search.medoids, weights, n_fixed, self._run.n_jobs)]
+
+        return Confirmed(search.loss, search.n_swaps, find)
 
     def _open_block(self, contenders: Indices, limit: int) -> Block:
         """Return the block of contenders x points; the first k contenders are the medoids, whose rows are at hand."""

@@ -68,7 +68,7 @@ class GroupedConfirmation:
             found = self._search_group(number, slots, of_group, search_block)
             n_swaps += found.n_swaps
             runners_up.append(found.runners_up)
-        return Confirmed(self._near.loss(self._points.weights), n_swaps, np.concatenate(runners_up))
+        return Confirmed(self._near.loss(self._points.weights), n_swaps, lambda: np.concatenate(runners_up))
 
     def _search_group(self, number: int, slots: Indices, candidates: Indices, search_block: SearchBlock) -> GroupSearch:
         """Swap candidates in for the medoids in some slots."""

@@ -12,7 +12,7 @@ The rows may be in memory or in partitions: see `Refinable`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,9 @@ class Refinement:
         self._rounds, self._memory_limit, self._run = rounds, memory_limit, run
         self._buffer: TileBuffer | None = None  # holds the block of candidates, for all calls of `refine`
 
-    def refine(self, medoids: Indices, is_open: NDArray[np.bool_] | None = None) -> Refined:
+    def refine(
+        self, medoids: Indices, is_open: NDArray[np.bool_] | None = None, *, finds_runners_up: bool = False
+    ) -> Refined:
         """Improve medoids by swaps that the points confirm; only those that are open get candidates, or all if None."""
         k = len(medoids)
         is_open = np.arange(k) >= self._options.n_fixed if is_open is None else is_open
@@ -129,7 +131,7 @@ class Refinement:
                 self._run,
             )
             confirmation = self._begin_confirmation(medoids, points, in_groups, proposals)
-            refined = self._run_rounds(confirmation, points, proposals, bar)
+            refined = self._run_rounds(confirmation, points, proposals, bar, finds_runners_up=finds_runners_up)
             bar.finish()
             return self._check(medoids, points, refined)
 
@@ -172,7 +174,9 @@ class Refinement:
             confirmation.spread_medoids()
         return confirmation
 
-    def _run_rounds(self, confirmation: AnyConfirmation, points: Batch, proposals: Proposals, bar: Bar) -> Refined:
+    def _run_rounds(
+        self, confirmation: AnyConfirmation, points: Batch, proposals: Proposals, bar: Bar, *, finds_runners_up: bool
+    ) -> Refined:
         refined = Refined(confirmation.medoids)
         scale = self._population.total_weight / points.weights.sum()  # of a sample's loss to the objective of all rows
         while refined.n_rounds < self._rounds:
@@ -184,7 +188,7 @@ class Refinement:
             self._tell(bar, refined, scale * state.loss, "trying candidates")
             search = confirmation.confirm(proposed)
             n_rounds, n_swaps = refined.n_rounds + 1, refined.n_swaps + search.n_swaps
-            refined = Refined(confirmation.medoids, n_rounds, n_swaps, search.runners_up)
+            refined = Refined(confirmation.medoids, n_rounds, n_swaps)
             self._tell(bar, refined, scale * search.loss)
             bar.update()
             least_progress = LEAST_PROGRESS if proposals.asks_all else PROGRESS_WITHOUT_ALL
@@ -193,7 +197,7 @@ class Refinement:
             if proposals.asks_all:
                 break
             proposals.asks_all = True
-        return refined
+        return replace(refined, runners_up=search.find_runners_up()) if finds_runners_up else refined
 
     def _tell(self, bar: Bar, refined: Refined, objective: float, step: str | None = None) -> None:
         """Tell by the bar which step of a round has begun, and about what the objective over all rows is."""

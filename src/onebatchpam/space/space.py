@@ -94,7 +94,7 @@ class Space:
         """
         chosen = self.rows.take(np.unique(np.linspace(0, self.n - 1, 16).astype(np.int64)))
         points = self.metric.pack_exactly(chosen)
-        if points.dtype != np.float64:
+        if points.dtype != np.float64 or not self.metric.has_scale_of_data:
             return  # the metric has a scale of its own, whatever that of the data is
         exact = Distances(chosen, points).compute(np.empty((chosen.n, chosen.n)))
         rounded = Distances(chosen, self.metric.pack(chosen, chosen, 1)).compute(
