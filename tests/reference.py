@@ -25,7 +25,7 @@ from naive import (  # noqa: F401 (tests find them here)
 )
 
 
-def batch_size(n, k, costly=False, symmetric=False, refine=True):
+def batch_size(n, k, costly=False, symmetric=False, refined=True):
     """Return 100 ln(k n), but at least ten points per medoid; return n if it is less than four times that number.
 
     With refinement, return n also if it is less than 5 (m + 15 k), and all pairs are at most 2^28.
@@ -33,9 +33,9 @@ def batch_size(n, k, costly=False, symmetric=False, refine=True):
     If dissimilarities are costly, return n if all pairs are not more than the n (m + 15 k + 100) of a batch.
     """
     m = max(math.ceil(100 * math.log(k * n)), 10 * k)
-    if costly and refine:
+    if costly and refined:
         return n if n * n / (2 if symmetric else 1) <= n * (m + 15 * k + 100) else m
-    return n if n < 4 * m or (refine and n < 5 * (m + 15 * k) and n**2 <= 2**28) else m
+    return n if n < 4 * m or (refined and n < 5 * (m + 15 * k) and n**2 <= 2**28) else m
 
 
 def lightweight_coreset_probabilities(X, metric):

@@ -20,11 +20,15 @@ from scipy.stats import t as student
 
 from bench.data.sets import load
 from bench.measure.records import Record, Run, Store, add_results_option
-from bench.methods.contestant import Problem
+from bench.methods.contestant import Contestant, Problem
+from bench.methods.ours import solve_by
 from bench.studies.optimality import CONTESTANTS, REFERENCE, Case, describe_once, list_paper_sets, measure_objective
 
 NAME = "against"
-METHODS = tuple(each for each in CONTESTANTS if each.name in (REFERENCE, "OneBatchPAM, fast", "OneBatchPAM, balanced"))
+METHODS = (
+    *(each for each in CONTESTANTS if each.name in (REFERENCE, "OneBatchPAM, fast")),
+    Contestant("OneBatchPAM, default", solve_by("OneBatchPAM"), "ours"),
+)
 GENERATED = (
     ("heavy_tails", 10),
     ("heavy_tails", 100),

@@ -23,9 +23,9 @@ def heavy_tailed(n=500, n_features=3, seed=0):
 class TestSize:
     @pytest.mark.parametrize("n", [1, 2, 50, 700, 6000, 10_000, 16_384, 16_385, 10**7])
     @pytest.mark.parametrize("k", [1, 2, 10, 100, 1000])
-    @pytest.mark.parametrize("refine", [False, True])
-    def test_rule(self, n, k, refine):
-        assert batch_size(n, k, refine=refine) == reference.batch_size(n, k, refine=refine)
+    @pytest.mark.parametrize("refined", [False, True])
+    def test_rule(self, n, k, refined):
+        assert batch_size(n, k, refined=refined) == reference.batch_size(n, k, refined=refined)
 
     def test_many_medoids_have_ten_points_each(self):
         assert batch_size(10**6, 1000) == 10_000

@@ -21,7 +21,7 @@ def test_traffic_is_small_beside_the_data(monkeypatch):
     monkeypatch.setattr(population, "DRIVER_NUMBERS", 1)
     X = da.from_array(np.random.RandomState(0).rand(50_000, 8), chunks=(10_000, 8))
     with weigh_traffic() as traffic:
-        model = OneBatchPAM(3, batch_size=50, random_state=0).fit(X)
+        model = OneBatchPAM(3, batch_size=50, random_state=0, effort="fast").fit(X)
     medoids = len(pickle.dumps(model.cluster_centers_))
     assert traffic["far"].n_passes == 1
     assert 1 <= traffic["members"].n_passes <= 10

@@ -187,6 +187,7 @@ PARAMETERS = {
     "swap_search.init": Values(accepts={"None"}, wrong=["random", [0], *INDICES], right=[(0, 1)]),
     "function": FUNCTION,
     "costly": Values(accepts={"True"}, wrong=[1], right=[np.True_]),
+    "refined": Values(accepts={"True"}, wrong=[1], right=[np.True_]),
     "symmetric": Values(accepts={"True"}, wrong=[1], right=[np.True_]),
     "native_metric.function": Values(wrong=[lambda a, b, n: 0.0]),
     "axes": Values(accepts={"None"}),

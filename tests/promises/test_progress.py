@@ -52,7 +52,7 @@ def test_objectives_are_on_the_scale_of_the_inertia(n_points, capsys, monkeypatc
     """Also if a sample of the rows confirms the swaps."""
     if n_points is not None:
         monkeypatch.setattr(refine, "MOST_ENTRIES", n_points * 5 * 11)
-    model = OneBatchPAM(5, verbose=1, batch_size=100, random_state=0)
+    model = OneBatchPAM(5, verbose=1, batch_size=100, random_state=0, effort="fast")
     model.fit(X, sample_weight=np.full(len(X), 2.5))
     (objective,) = re.findall(r"refinement: .*objective=([\d,.]+), swaps", capsys.readouterr().err)
     rel = 1e-4 if n_points is None else 0.1
@@ -68,7 +68,7 @@ def test_lines_instead_of_bars_in_a_log_file(tmp_path):
     script = (
         "import numpy, onebatchpam\n"
         "X = numpy.random.RandomState(0).rand(2000, 3)\n"
-        "onebatchpam.OneBatchPAM(5, batch_size=100, random_state=0, verbose=1).fit(X)"
+        "onebatchpam.OneBatchPAM(5, batch_size=100, random_state=0, verbose=1, effort='fast').fit(X)"
     )
     with (tmp_path / "log").open("w") as log:
         subprocess.run([sys.executable, "-c", script], stderr=log, check=True)
@@ -105,7 +105,8 @@ def test_silence_by_default(capsys):
 
 def test_seconds_of_all_stages():
     model = OneBatchPAM(5, batch_size=100, init="k-means++").fit(X)
-    assert list(model.fit_seconds_) == ["initial medoids", "distances", "swap search", "refinement", "assignment"]
+    stages = ["initial medoids", "distances", "swap search", "refinement", "pool search", "assignment"]
+    assert list(model.fit_seconds_) == stages
 
 
 def test_an_interrupt_between_tiles_leaves_nothing_behind(monkeypatch):

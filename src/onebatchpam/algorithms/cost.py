@@ -150,7 +150,7 @@ class Stage:
 def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> CostEstimate:
     """Estimate the cost of a fit to n rows, of which some or all are in the space."""
     k = settings.n_clusters
-    m = resolve_batch_size(settings.batch_size, n, k, space.metric, refine=settings.refine > 0)
+    m = resolve_batch_size(settings.batch_size, n, k, space.metric, refined=settings.refine > 0)
     first = np.zeros(1, np.int64)
     is_cheap = space.distances_to(first, first).is_cheap
     n_searched = sample_size(n, m, k, settings.refine)  # rows, of which all are searched unless they are very many

@@ -197,7 +197,7 @@ class FasterMSC(MedoidEstimator):
         return settings
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
-        m = resolve_batch_size(settings.batch_size, space.n, k, None, refine=False)
+        m = resolve_batch_size(settings.batch_size, space.n, k, None, refined=False)
         starts = [choose_start(settings.init, None, space, k, m, run)]
         starts += further_starts(settings.init, settings.n_init, space, k, run)
         # The variant does not count a batch point as its own medoid, because that would favour batch points.

@@ -356,7 +356,7 @@ class OneBatchPAM(MedoidEstimator):
         """Raise if `estimate_cost` does not take data of this kind."""
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
-        m = resolve_batch_size(settings.batch_size, space.n, k, space.metric, refine=settings.refine > 0)
+        m = resolve_batch_size(settings.batch_size, space.n, k, space.metric, refined=settings.refine > 0)
         last_medoids = self._last_medoids(settings.warm_start, space.n_given, k)
         start = choose_start(settings.init, last_medoids, space, k, m, run)
         population = InMemory(space, k, settings.memory_limit, run)

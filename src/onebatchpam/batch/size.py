@@ -18,7 +18,7 @@ REFINED_PER_MEDOID, REFINED_PER_ROW = 15, 100
 PAIRS_PER_REFINED, MOST_PAIRS = 5, 2**28
 
 
-def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False, refine: bool = True) -> int:
+def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False, refined: bool = True) -> int:
     """Return the batch size that ``batch_size="auto"`` chooses.
 
     It is the paper's 100 ln(k n), but at least ten batch points per medoid. If n is less than four times this number,
@@ -38,7 +38,7 @@ def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False,
     symmetric : bool, default=False
         Whether costly dissimilarities are computed in only one order where rows are compared with each other, as those
         of text are.
-    refine : bool, default=True
+    refined : bool, default=True
         Whether the medoids are refined, which takes more time than the batch. If not, a batch is worth while earlier,
         and no dissimilarities count as costly.
 
@@ -58,7 +58,7 @@ def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False,
     n, k = check_integer(n, "n", at_least=1), check_integer(k, "k", at_least=1)
     costly, symmetric = check_flag(costly, "costly"), check_flag(symmetric, "symmetric")
     m = max(math.ceil(100 * math.log(k * n)), BATCH_POINTS_PER_MEDOID * k)
-    if not check_flag(refine, "refine"):
+    if not check_flag(refined, "refined"):
         return n if n < ALL_ROWS_BELOW * m else m
     if costly:
         compared = n / 2 if symmetric else n  # with this many rows each row is compared if all are the batch
@@ -73,7 +73,7 @@ def check_batch_size(size: int | None, k: int) -> None:
         raise ValueError(f"batch_size={size} is smaller than n_clusters={k}: expected 'auto' or at least {k}")
 
 
-def resolve_batch_size(size: int | None, n: int, k: int, metric: Metric | None, *, refine: bool) -> int:
+def resolve_batch_size(size: int | None, n: int, k: int, metric: Metric | None, *, refined: bool) -> int:
     """Return the number of batch points for n rows and k medoids; None stands for "auto".
 
     Without a metric, dissimilarities are not taken as costly.
@@ -81,8 +81,8 @@ def resolve_batch_size(size: int | None, n: int, k: int, metric: Metric | None, 
     if size is not None:
         return min(n, size)
     if metric is None:
-        return batch_size(n, k, refine=refine)
-    return batch_size(n, k, costly=metric.is_costly, symmetric=metric.is_mirrored, refine=refine)
+        return batch_size(n, k, refined=refined)
+    return batch_size(n, k, costly=metric.is_costly, symmetric=metric.is_mirrored, refined=refined)
 
 
 def required_batch_size(n: int, *, diameter: float, gap: float, n_swaps: int, delta: float = 0.05) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "tsv", "parquet", "arrow", "npy", "npz", "jsonl", "txt", "fasta")
 DEMOS = ("addresses", "customers", "digits", "words")
 SHELLS = ("bash", "zsh", "fish")
-EFFORTS = ("fast", "balanced", "best")
+EFFORTS = ("auto", "fast", "balanced", "best")
 
 DESCRIPTION = """
 examples:

@@ -121,7 +121,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             features = read_features(head)
             k = check_n_clusters(settings.n_clusters, data.n, n_absent=data.n - data.n_present)
             check_sizes_fit(settings.min_cluster_size, k, data.total_weight)
-            m = resolve_batch_size(settings.batch_size, data.n_present, k, None, refine=settings.refine > 0)
+            m = resolve_batch_size(settings.batch_size, data.n_present, k, None, refined=settings.refine > 0)
             if data.n <= most_rows_of_driver(m, k, head.row_size):
                 whole = data.gather_all()
                 weights = None if sample_weight is None else whole.weights

@@ -197,7 +197,7 @@ def select_k(
     ks = [check_n_clusters(k, space.n, n_absent=int(np.sum(space.weights == 0))) for k in wanted]
     space.candidates = choose_candidates(candidates, space, ks[-1])
     present = space.present()
-    m = resolve_batch_size(settings.batch_size, present.n, ks[-1], present.metric, refine=settings.refine > 0)
+    m = resolve_batch_size(settings.batch_size, present.n, ks[-1], present.metric, refined=settings.refine > 0)
 
     starts = [draw_medoids(settings.init, present, k, run) for k in ks]
     began = time.perf_counter()
