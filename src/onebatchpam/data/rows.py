@@ -49,6 +49,11 @@ class Rows(ABC):
             return self.take(indices)
         return ChosenRows(self, indices)
 
+    @property
+    def n_at_hand(self) -> int:
+        """How many consecutive rows can be taken in any order, again and again, without being read again."""
+        return self.n
+
     def in_memory(self) -> Rows:
         """Return all rows in memory; only for small data sets."""
         return self
@@ -168,6 +173,10 @@ class ChosenRows(Rows):
     def show(self, indices: Indices) -> Any:
         return self._rows.show(self._indices[indices])
 
+    @property
+    def n_at_hand(self) -> int:
+        return max(1, self._rows.n_at_hand * self.n // self._rows.n)
+
     def in_memory(self) -> Rows:
         return self._rows.take(self._indices)
 
@@ -194,6 +203,10 @@ class EncodedRows(Rows):
 
     def show(self, indices: Indices) -> Any:
         return self._table.show(indices)
+
+    @property
+    def n_at_hand(self) -> int:
+        return self._values.n_at_hand
 
     def in_memory(self) -> Rows:
         return self._values.in_memory()

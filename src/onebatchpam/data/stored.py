@@ -102,6 +102,11 @@ class StoredRows(Rows):
         most_rows = 0 if self._windows.keeps_all else source.kept_bytes // (self.n_features * self.dtype.itemsize)
         self._rows = RowCache(most_rows, self._collect)
 
+    @property
+    def n_at_hand(self) -> int:
+        row_bytes = self.row_size * self.dtype.itemsize
+        return max(1, self._source.kept_bytes // (2 * row_bytes))  # half of the cache: windows at both ends are cut
+
     def tile(self, rows: slice) -> NDArray[Any]:
         first, last = self._windows.find(rows.start), self._windows.find(rows.stop - 1)
         parts = []

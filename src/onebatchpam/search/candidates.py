@@ -28,9 +28,9 @@ CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
 JUDGES_PER_CLUSTER = 100
 # Candidates of a round, for each medoid, that a pool search tries again, because they came closest to replacing it.
 RUNNERS_UP_PER_MEDOID = 1
-# Rows, and numbers in these rows, that are labelled and judged at a time: few enough that the rows of a file are still
-# in its window cache when they are judged, but enough that each cluster has several of them.
-PART_ROWS, PART_ENTRIES = 2**18, 2**22
+# Rows that are labelled and judged at a time: many, because judges are made ready anew for the rows of each part. Of a
+# file, there are no more than its cache holds, because the rows of one cluster after the other are taken from it.
+PART_ROWS = 2**18
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def draw_judges(
 
 def label_parts(space: Space, medoids: Indices) -> Iterator[tuple[Indices, NDArray[Any]]]:
     """Yield all candidates of a space in parts: the row indices, and the slots of the nearest medoids."""
-    for part in tile_bounds(space.candidates.n, min(PART_ROWS, PART_ENTRIES // space.rows.row_size)):
+    for part in tile_bounds(space.candidates.n, min(PART_ROWS, space.rows.n_at_hand)):
         rows = space.candidates.rows(np.arange(part.start, part.stop))
         yield rows, find_nearest(space.distances_from(medoids, rows), space.weights[rows]).labels
 
