@@ -53,8 +53,7 @@ class Size:
 
 TILES = 40 * MB
 TILES_IN_FLOAT64 = 70 * MB
-FILE_CACHE = 128 * MB
-DECODED_CACHE = 512 * MB
+FILE_CACHE = 512 * MB
 
 
 def count_rows(size: Size) -> int:
@@ -173,7 +172,7 @@ MODES = {
     "init='k-means++'": Mode(make_rows, fit(memory_limit=0, init="k-means++"), count_limited(0)),
     "init='ls-k-means++'": Mode(make_rows, fit(memory_limit=0, init="ls-k-means++"), count_limited(0)),
     "file .npy": Mode(make_npy, fit(memory_limit=0), lambda size: count_limited(0)(size) + FILE_CACHE),
-    "file Parquet": Mode(make_parquet, fit(memory_limit=0), lambda size: count_limited(0)(size) + DECODED_CACHE),
+    "file Parquet": Mode(make_parquet, fit(memory_limit=0), lambda size: count_limited(0)(size) + FILE_CACHE),
     "sparse": Mode(make_sparse, fit(memory_limit=0), count_limited(0), 0.3),
     "gower table": Mode(
         make_mixed_table,

@@ -17,7 +17,7 @@ from onebatchpam._tiles import Indices
 
 READ_BYTES = 2**24  # approximate size of a window: large enough to read quickly, small beside a block
 LARGEST_READ_BYTES = 2**28  # chunks of an array that are larger than this are read in parts
-KEPT_BYTES = 2**28  # total size of the windows that are kept in memory, because decoding them again takes time
+KEPT_BYTES = 2**28  # total size of the windows that are kept in memory, because reading them again takes time
 NEIGHBOUR_BYTES = 2**16  # wanted rows this close in a file are read together, with the rows between them
 
 
@@ -60,9 +60,7 @@ class ArraySource(Source):
             self.neighbours = max(1, READ_BYTES // row_bytes)
         window = -(-READ_BYTES // (self.neighbours * row_bytes)) * self.neighbours
         self.edges = np.append(np.arange(0, self.shape[0], window), self.shape[0])
-        # A mapped file gets a smaller cache, because the operating system keeps its pages in memory anyway. It gets one
-        # at all because gathering rows from these pages takes time.
-        self.kept_bytes = KEPT_BYTES // 4 if isinstance(array, np.memmap) else KEPT_BYTES
+        self.kept_bytes = KEPT_BYTES
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         return np.array(self._array[start:stop], order="C", subok=False)
