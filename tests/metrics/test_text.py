@@ -204,7 +204,7 @@ def test_strings_have_no_mean(words):
 def test_without_rapidfuzz(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)
     monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
-    with pytest.raises(ImportError, match=r"needs rapidfuzz: pip install 'rapidfuzz>=3.1'"):
+    with pytest.raises(ImportError, match=r"needs rapidfuzz: pip install 'rapidfuzz>=3\.1'"):
         OneBatchPAM(1, metric="levenshtein").fit(["a"])
 
 
