@@ -35,6 +35,7 @@ ESTIMATORS = {
     if inspect.isclass(value) and issubclass(value, MedoidEstimator) and name != "DynMSC"  # which chooses k itself
 }
 
+# Clusters, at most, of which a case asks for a least size; with more of them, each swap takes long.
 MOST_SIZED_CLUSTERS = 50
 
 
@@ -203,7 +204,7 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
     start = rng.permutation(np.setdiff1d(allowed, case.fixed_medoids or []))[: k - len(case.fixed_medoids or [])]
     medoids = [*(case.fixed_medoids or []), *start.tolist()]
     draws: dict[str, Callable[[], Any]] = {
-        "effort": lambda: choose(rng, "fast", "fast", "balanced", "best"),
+        "effort": lambda: choose(rng, "auto", "auto", "fast", "balanced", "best"),
         "batch_size": lambda: choose(rng, "auto", int(rng.integers(k, n + 3)), int(rng.integers(k, n + 3))),
         "variant": lambda: choose(rng, *VARIANTS),
         "refine": lambda: choose(rng, "auto", 0, 1, 3),
@@ -232,10 +233,7 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
 
 
 def draw_least_size(rng: Rng, case: Case) -> float | None:
-    """Draw the least weight of a cluster, at most the mean weight of a cluster; mostly None.
-
-    Very many clusters have none, because each swap of theirs takes long.
-    """
+    """Draw the least weight of a cluster, at most the mean weight of a cluster; mostly None."""
     share = choose(rng, None, None, None, 1e-9, 0.2, 0.7)
     return None if share is None or case.k > MOST_SIZED_CLUSTERS else float(share * case.weights.sum() / case.k)
 

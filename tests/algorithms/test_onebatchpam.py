@@ -260,8 +260,12 @@ class TestBatch:
             return compare(rows, points, *args, **kwargs)
 
         monkeypatch.setattr(scipy.spatial.distance, "cdist", counting)
-        model = OneBatchPAM(5, metric="canberra", batch_size=60, variant=variant, init=init, random_state=0).fit(blobs)
-        assert model.n_distances_ == sum(computed)
+        parameters = {"metric": "canberra", "batch_size": 60, "variant": variant, "init": init, "random_state": 0}
+        for effort in ("auto", "fast"):
+            computed.clear()
+            model = OneBatchPAM(5, effort=effort, **parameters).fit(blobs)
+            assert model.n_distances_ == sum(computed)
+        assert model.n_distances_ < 300 * 300
 
 
 class TestSearch:

@@ -51,7 +51,7 @@ from onebatchpam.metrics import (
     tags_of,
 )
 from onebatchpam.search import assign, call_init, check_init, check_n_init, find_nearest, nearest_tiles
-from onebatchpam.space import SMALLEST_SCALE, Distances, Space, are_compared_sparse, choose_candidates, open_space
+from onebatchpam.space import Distances, Space, are_compared_sparse, choose_candidates, open_space
 
 if TYPE_CHECKING:
     from typing import Self
@@ -194,8 +194,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         known = selection.assignment if present is space else None
         chosen = present.given_indices(selection.medoids)
         medoids, assignment = assign(space, chosen, run.stages, known, labels.values)
-        if assignment.distances.max() < SMALLEST_SCALE:
-            space.check_scale()
+        space.check_scale(assignment.distances.max())
         profile = assignment.profile(k)
         warn_if_imperfect(selection.advice, k, profile.weights)
         warn_if_small(profile.weights, settings.min_cluster_size)

@@ -15,7 +15,7 @@ from onebatchpam._draws import Batch
 from onebatchpam._tiles import Indices
 from onebatchpam.batch.weights import DEBIASED, WEIGHTED_BY_NEAREST, debiased_distances
 from onebatchpam.blocks import Block
-from onebatchpam.space import SMALLEST_SCALE, Space
+from onebatchpam.space import Space
 
 VARIANTS = ("progressive", "nniw", "debias", "unif", "lwcs")
 # Half of a progressive batch is drawn uniformly, the other half in this many rounds.
@@ -72,8 +72,7 @@ def draw_batch(population: Drawable, m: int, variant: str) -> tuple[Batch, Block
             break  # every other row is a duplicate of a batch point
         scan.add(drawn)
         points = np.concatenate([points, drawn])
-    if scan.largest < SMALLEST_SCALE:
-        population.space.check_scale()
+    population.space.check_scale(scan.largest)
     if len(points) == population.n:  # a batch of all rows estimates nothing, so there is nothing to correct
         return batch, scan.block()
     block = scan.block()

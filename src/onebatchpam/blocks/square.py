@@ -15,7 +15,7 @@ from onebatchpam._memory import available_bytes
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks.scan import BlockScan, check_block, compute_checked, fill_checked, fill_scanned
-from onebatchpam.space import SMALLEST_SCALE, Space
+from onebatchpam.space import Space
 
 # A block that takes no more bytes is tried in any case, because asking for the available memory takes a good part of a
 # fit that is so small.
@@ -46,8 +46,7 @@ def square_block(space: Space, n_jobs: int, stages: Stages) -> NDArray[np.float3
         scan = BlockScan(candidates.n, n_jobs)
         fill_scanned(space.distances_to(points, candidates.indices), block, scan, stages)
         largest = scan.largest
-    if largest < SMALLEST_SCALE:
-        space.check_scale()
+    space.check_scale(largest)
     return block
 
 

@@ -27,7 +27,7 @@ from onebatchpam.bounds.result import LowerBound
 from onebatchpam.bounds.sample import choose_ceilings, draw_sample, limit_of_mean
 from onebatchpam.bounds.solution import Solution, compare_with_medoids
 from onebatchpam.metrics import MetricLike, resolve_metric
-from onebatchpam.space import SMALLEST_SCALE, Space, open_space
+from onebatchpam.space import Space, open_space
 
 # An exact bound compares all pairs of rows several times; with more rows, the bound is statistical.
 MOST_EXACT_ROWS = 60_000
@@ -73,8 +73,7 @@ def certify(
     chosen = present.find(medoids, k, "medoids")
     check_fixed_are_chosen(present, chosen)
     solution = compare_with_medoids(present, chosen, run.stages)
-    if solution.nearest.max() < SMALLEST_SCALE:
-        present.check_scale()
+    present.check_scale(solution.nearest.max())
     check_objective(solution.objective, objective)
     if confidence is None and present.n > MOST_EXACT_ROWS:
         confidence = DEFAULT_CONFIDENCE

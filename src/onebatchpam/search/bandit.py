@@ -21,7 +21,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, mark, tile_bounds
 from onebatchpam.blocks import Entries, GrowingBlock, compute_checked
 from onebatchpam.search.swaps import SwapResult
-from onebatchpam.space import SMALLEST_SCALE, Space
+from onebatchpam.space import Space
 
 # An interval fails with a probability of one in this number times the number of arms.
 CONFIDENCE = 1000
@@ -200,8 +200,7 @@ def build(bandit: Bandit, space: Space, k: int, run: Run) -> _core.SwapSearch:
             medoid_rows[slot] = row = find_row(space, medoids[slot])[0]
             nearest_distances = row if nearest_distances is None else np.minimum(nearest_distances, row)
             bar.update()
-    if bandit.block.largest < SMALLEST_SCALE:
-        space.check_scale()
+    space.check_scale(bandit.block.largest)
     weights = space.weights / space.weights.max()
     return _core.SwapSearch(space.n, medoids, medoid_rows, weights, 0.0, len(space.fixed))
 

@@ -11,4 +11,4 @@ from onebatchpam.space.candidates import Candidates
 from onebatchpam.space.choose import are_enough, check_number_of_candidates, choose_candidates
 from onebatchpam.space.distances import Distances, Tally, TiledDistances, name_in
 from onebatchpam.space.open import are_compared_sparse, distance_block, open_space, warn_of_data
-from onebatchpam.space.space import SMALLEST_SCALE, Space
+from onebatchpam.space.space import Space

@@ -14,7 +14,7 @@ from onebatchpam.metrics import Metric
 from onebatchpam.space.candidates import Candidates
 from onebatchpam.space.distances import Distances, Tally, name_in
 
-# If no dissimilarity of a block is larger than this, they may be too small for float32, or for squares in float32.
+# If no dissimilarity is larger than this, they may be too small for float32, or for squares in float32.
 SMALLEST_SCALE = 1e-12
 
 
@@ -86,12 +86,13 @@ class Space:
         )
         return distances.column().astype(np.float64)
 
-    def check_scale(self) -> None:
-        """Raise if dissimilarities are so small that float32 loses them, to judge by some rows.
+    def check_scale(self, largest: float) -> None:
+        """Raise if dissimilarities, of which `largest` is the largest, are so small that float32 loses them.
 
-        A caller asks only if no dissimilarity of a block is larger than `SMALLEST_SCALE`, which may also mean that all
-        rows are equal.
+        Some rows are compared exactly to find out, because all rows may as well be equal.
         """
+        if largest >= SMALLEST_SCALE:
+            return
         chosen = self.rows.take(np.unique(np.linspace(0, self.n - 1, 16).astype(np.int64)))
         points = self.metric.pack_exactly(chosen)
         if points.dtype != np.float64 or not self.metric.has_scale_of_data:
