@@ -17,6 +17,7 @@ from bench.measure.process import TaskError
 from bench.report import report
 from bench.studies import (
     against,
+    alternatives,
     certificate,
     chaos,
     complexity,
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         scale,
         sample,
         limits,
+        alternatives,
         complexity,
         theorem,
         embeddings,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from bench.data import synthetic
 FOLDER_VARIABLE = "ONEBATCHPAM_DATA"
 CACHE_VARIABLE = "ONEBATCHPAM_CACHE"
 VARIANTS = ("paper", "clean")
+
+Piece = tuple[int, NDArray[np.float32]]  # generated rows, after the index of the first of them
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,22 @@ def cache_folder() -> Path:
     if CACHE_VARIABLE in os.environ:
         return Path(os.environ[CACHE_VARIABLE])
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "onebatchpam-bench"
+
+
+def store_generated(
+    name: str, shape: tuple[int, int], make_pieces: Callable[[int, int], Iterable[Piece]], dtype: str = "float32"
+) -> Path:
+    """Return a .npy file of generated rows; it is made, piece by piece, if it is not in the cache."""
+    path = cache_folder() / f"{name}.npy"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".draft")
+        file = np.lib.format.open_memmap(draft, "w+", np.dtype(dtype), shape)
+        for start, piece in make_pieces(*shape):
+            file[start : start + len(piece)] = piece
+        file.flush()
+        draft.replace(path)
+    return path
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

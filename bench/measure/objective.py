@@ -19,8 +19,11 @@ def check_medoids(medoids: Any, k: int, n: int) -> NDArray[np.int64]:
     return medoids
 
 
-def compute_objective(X: NDArray[Any], medoids: NDArray[np.int64], metric: str) -> float:
-    """Return the sum over all rows of the distance to the nearest medoid, in float64."""
+def compute_objective(
+    X: NDArray[Any], medoids: NDArray[np.int64], metric: str, rows: NDArray[np.int64] | None = None
+) -> float:
+    """Return the sum over all rows, or over some of them, of the distance to the nearest medoid, in float64."""
     points, name = X[medoids].astype(np.float64), {"manhattan": "cityblock"}.get(metric, metric)
-    starts = range(0, len(X), ROWS_PER_TILE)
-    return sum(float(cdist(X[s : s + ROWS_PER_TILE], points, name).min(axis=1).sum()) for s in starts)
+    judged = X if rows is None else X[rows]
+    starts = range(0, len(judged), ROWS_PER_TILE)
+    return sum(float(cdist(judged[s : s + ROWS_PER_TILE], points, name).min(axis=1).sum()) for s in starts)

@@ -69,6 +69,14 @@ def solve_sklearn_extra(problem: Problem) -> Answer:
     return Answer(np.asarray(model.medoid_indices_, dtype=np.int64))
 
 
+def solve_clara(problem: Problem) -> Answer:
+    """Fit CLARA of scikit-learn-extra with its defaults."""
+    from sklearn_extra.cluster import CLARA
+
+    model = CLARA(problem.k, metric=problem.metric, random_state=problem.seed).fit(problem.X)
+    return Answer(np.asarray(model.medoid_indices_, dtype=np.int64))
+
+
 def solve_agglomerative(problem: Problem) -> Answer:
     """Cluster by average linkage with scikit-learn, and take the medoid of each cluster."""
     model = sklearn.cluster.AgglomerativeClustering(problem.k, metric=problem.metric, linkage="average")
@@ -95,17 +103,35 @@ def solve_k_means(class_name: str, problem: Problem) -> Answer:
     return Answer(snap(problem.X, model.cluster_centers_))
 
 
+def solve_faiss(problem: Problem) -> Answer:
+    """Train k-means of faiss with its defaults, on 256 rows for each centre, and move its centres to distinct rows."""
+    import faiss
+
+    faiss.omp_set_num_threads(problem.threads)
+    model = faiss.Kmeans(problem.X.shape[1], problem.k, seed=problem.seed + 1)  # 0 would stand for its default seed
+    model.train(np.ascontiguousarray(problem.X, np.float32))
+    return Answer(snap(problem.X, np.asarray(model.centroids)))
+
+
 def snap(X: NDArray[Any], centres: NDArray[Any]) -> Indices:
     """Return for each centre in turn the nearest row that differs from the rows chosen before."""
+    centres = centres.astype(X.dtype)
     chosen: list[int] = []
-    for centre in centres:
-        distances = euclidean_distances(X, centre[None].astype(X.dtype))[:, 0]
-        nearest = int(distances.argmin())
-        while (X[chosen] == X[nearest]).all(axis=1).any() and np.isfinite(distances[nearest]):
-            distances[nearest] = np.inf
-            nearest = int(distances.argmin())
-        chosen.append(nearest)
+    for centre, nearest in zip(centres, pairwise_distances_argmin(centres, X), strict=True):
+        if (X[chosen] == X[nearest]).all(axis=1).any():
+            nearest = find_other(X, centre, chosen)
+        chosen.append(int(nearest))
     return np.array(chosen)
+
+
+def find_other(X: NDArray[Any], centre: NDArray[Any], chosen: list[int]) -> int:
+    """Return the row nearest to a centre that differs from the chosen rows; any row if there is none."""
+    distances = euclidean_distances(X, centre[None])[:, 0]
+    nearest = int(distances.argmin())
+    while (X[chosen] == X[nearest]).all(axis=1).any() and np.isfinite(distances[nearest]):
+        distances[nearest] = np.inf
+        nearest = int(distances.argmin())
+    return nearest
 
 
 def solve_k_means_in_one_pass(problem: Problem) -> Answer:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.data.sets import cache_folder
+from bench.data.sets import store_generated
 from bench.data.synthetic import make_unit_vector_pieces
 from bench.measure.call import Trial, time_call
 from bench.measure.machine import count_processors, describe_machine
@@ -34,16 +34,7 @@ METHODS = {name: Contestant(name, solve_by("OneBatchPAM"), "ours") for name in (
 
 def make_file(rows: int, dtype: str) -> Path:
     """Return a file with that many vectors; it is made if it is not in the cache."""
-    path = cache_folder() / f"embeddings-{rows}-{dtype}.npy"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".draft")
-        file = np.lib.format.open_memmap(draft, "w+", np.dtype(dtype), (rows, N_FEATURES))
-        for start, piece in make_unit_vector_pieces(rows, N_FEATURES):
-            file[start : start + len(piece)] = piece
-        file.flush()
-        draft.replace(path)
-    return path
+    return store_generated(f"embeddings-{rows}-{dtype}", (rows, N_FEATURES), make_unit_vector_pieces, dtype)
 
 
 def load_vectors(path: Path, from_file: bool) -> NDArray[Any]:

@@ -3,20 +3,20 @@
 The rows are those of `python -m bench scale`: a generated mixture of 16 features in float32, k = 100, Manhattan
 distances. Each method gets more and more rows, until a run exceeds the limit on time or memory; with more rows it is
 not tried again. A method whose package is missing or broken is left out. The wheels of scikit-learn-extra do not load
-beside NumPy 2; `pip install "cython>=3" setuptools` and then `pip install --no-build-isolation --no-binary
+beside NumPy 2; `pip install -U "cython>=3" setuptools wheel` and then `pip install --no-build-isolation --no-binary
 scikit-learn-extra scikit-learn-extra` build it. `python -m bench pictures` draws the picture into docs/.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.measure.call import Trial
-from bench.measure.machine import count_processors, describe_machine
-from bench.measure.process import Limits, TaskError, run_alone
+from bench.measure.growth import FAILED, Load, measure_growth
+from bench.measure.process import Limits
 from bench.measure.records import RESULTS, Record, Run, Store
 from bench.methods.contestant import Contestant
 from bench.methods.ours import solve_by
@@ -40,7 +40,6 @@ COLOURS = ("#1f6f43", "#4c72b0", "#8172b3", "#937860", "#dd8452")  # of the meth
 WORDS = {"timeout": "time"}
 TIME_TICKS = {1e-3: "1 ms", 1e-2: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s", 60.0: "1 min", 600.0: "10 min"}
 MEMORY_TICKS = {1e6: "1 MB", 1e7: "10 MB", 1e8: "100 MB", 1e9: "1 GB", 1e10: "10 GB"}
-FAILED = "status"  # a record has this only if the run exceeded a limit or failed
 
 
 def list_sizes(most: int) -> list[int]:
@@ -49,43 +48,25 @@ def list_sizes(most: int) -> list[int]:
     return [size for size in sizes if SMALLEST <= size <= most]
 
 
-def measure_method(method: str, sizes: list[int], store: Store, arguments: argparse.Namespace) -> None:
-    """Measure a method with more and more rows, until it fails."""
-    absence = METHODS[method].explain_absence()
-    if absence is not None:
-        print(f"{method} is left out: {absence}")
-        return
-    file = scale.make_mixture_file(max(sizes))
-    limits = Limits(arguments.seconds, arguments.memory * 10**9)
-    for n in sizes:
+def list_runs(method: str, most: int, folder: Path) -> Iterator[tuple[Run, Load]]:
+    """Yield the runs of a method, each with the function that loads its rows."""
+    file = scale.make_mixture_file(most)
+    for n in list_sizes(most):
         run = Run(scale.MIXTURE, n, scale.K, scale.METRIC, method, 0)
-        record = store.read().get(run)
-        if record is None or arguments.again:
-            print(run, flush=True)
-            rows = partial(scale.load_rows, run, file, arguments.data)
-            trial = Trial(METHODS[method], run, rows, count_processors())
-            try:
-                record = run_alone(scale.measure, trial, limits=limits)
-            except TaskError as error:
-                if n == sizes[0] and error.status not in ("memory", "timeout"):
-                    print(f"{method} is left out: {error.reason}")  # it cannot be run at all, which is no limit
-                    return
-                record = {FAILED: error.status, "reason": error.reason}
-            store.append({**run.as_dict(), **record, "machine": describe_machine()})
-        if FAILED in record:
-            return
+        yield run, partial(scale.load_rows, run, file, folder)
 
 
 def run_all(arguments: argparse.Namespace) -> None:
     """Make the runs that have no record yet, print a table, and draw the picture."""
     store = Store(arguments.results, "limits")
+    limits = Limits(arguments.seconds, arguments.memory * 10**9)
     for method in arguments.method or METHODS:
-        measure_method(method, list_sizes(arguments.rows), store, arguments)
+        runs = list_runs(method, arguments.rows, arguments.data)
+        measure_growth(scale.measure, METHODS[method], runs, store, limits, again=arguments.again)
     records = store.read()
     if not records:
         return
     print(f"\n{make_table(records)}")
-    limits = Limits(arguments.seconds, arguments.memory * 10**9)
     print(f"\n{draw(records, limits, arguments.results / 'limits.png')}")
 
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.data.sets import DATASETS, cache_folder, load_stored
+from bench.data.sets import DATASETS, load_stored, store_generated
 from bench.data.synthetic import make_mixture_pieces
 from bench.measure.call import Trial, time_call
 from bench.measure.machine import count_processors, describe_machine
@@ -129,16 +129,7 @@ def drop_from_cache(file: Path) -> None:
 
 def make_mixture_file(rows: int) -> Path:
     """Return a file with that many rows of the mixture; it is made if it is not in the cache."""
-    path = cache_folder() / f"{MIXTURE}-{rows}.npy"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".draft")
-        file = np.lib.format.open_memmap(draft, "w+", np.float32, (rows, N_FEATURES))
-        for start, piece in make_mixture_pieces(rows, N_FEATURES):
-            file[start : start + len(piece)] = piece
-        file.flush()
-        draft.replace(path)
-    return path
+    return store_generated(f"{MIXTURE}-{rows}", (rows, N_FEATURES), make_mixture_pieces)
 
 
 # All runs

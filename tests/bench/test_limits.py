@@ -7,7 +7,9 @@ import json
 import pytest
 
 from bench.__main__ import main
+from bench.measure import growth
 from bench.measure.process import TaskError
+from bench.methods.contestant import Contestant
 from bench.studies import limits, scale
 
 
@@ -18,7 +20,7 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.setenv("ONEBATCHPAM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(scale, "K", 3)
     monkeypatch.setattr(limits, "SMALLEST", 100)
-    monkeypatch.setattr(limits, "run_alone", lambda task, *arguments, limits: task(print, *arguments))
+    monkeypatch.setattr(growth, "run_alone", lambda task, *arguments, limits: task(print, *arguments))
     methods = ["--method", limits.OURS, "--method", "kmedoids", "--method", "average linkage"]
     return ["limits", "--rows", "500", "--results", str(tmp_path / "results"), *methods]
 
@@ -46,14 +48,14 @@ def test_a_method_that_fails_gets_no_more_rows(tiny, tmp_path, monkeypatch, caps
             raise TaskError("memory", "20 GB were not enough")
         return task(print, trial)
 
-    monkeypatch.setattr(limits, "run_alone", fail_beyond_100)
+    monkeypatch.setattr(growth, "run_alone", fail_beyond_100)
     assert main(tiny[:-4]) == 0
     assert [record["n"] for record in read_records(tmp_path)] == [100, 200]
     assert "20 GB were not enough" in capsys.readouterr().out
 
 
 def test_a_missing_package_is_said_to_be_missing(tiny, monkeypatch, capsys):
-    monkeypatch.setattr(limits.Contestant, "explain_absence", lambda _: "it is not installed")
+    monkeypatch.setattr(Contestant, "explain_absence", lambda _: "it is not installed")
     assert main(tiny) == 0
     assert "kmedoids is left out: it is not installed" in capsys.readouterr().out
 
@@ -62,7 +64,7 @@ def test_a_package_that_cannot_be_loaded_is_left_out(tiny, tmp_path, monkeypatch
     def fail(task, trial, limits):
         raise TaskError("error", "ValueError: numpy.dtype size changed")
 
-    monkeypatch.setattr(limits, "run_alone", fail)
+    monkeypatch.setattr(growth, "run_alone", fail)
     assert main(tiny[:-4]) == 0
     assert "onebatchpam is left out: ValueError: numpy.dtype" in capsys.readouterr().out
     assert not (tmp_path / "results" / "limits.jsonl").exists()

@@ -17,6 +17,7 @@ OPTIONAL = {
         "banditpam",
         "dask",
         "distributed",
+        "faiss",
         "h5py",
         "kmedoids",
         "matplotlib",

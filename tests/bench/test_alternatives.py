@@ -1,0 +1,80 @@
+"""`python -m bench alternatives`, on few rows, and what its tables show of runs that failed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from bench.__main__ import main
+from bench.measure import growth
+from bench.measure.records import Run
+from bench.studies import alternatives
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """Let the measurement be of few rows and medoids, and in this process; return the command."""
+    monkeypatch.setenv("ONEBATCHPAM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(alternatives, "ROWS", (100, 200))
+    monkeypatch.setattr(alternatives, "N_JUDGED", 150)
+    monkeypatch.setattr(growth, "run_alone", lambda task, *arguments, limits: task(lambda part: None, *arguments))
+    options = ["--features", "16", "--k", "10", "--results", str(tmp_path / "results")]
+    return ["alternatives", *options, "--method", alternatives.OURS, "--method", "KMeans"]
+
+
+def test_methods_are_judged_by_both_metrics(tiny, tmp_path, capsys):
+    assert main(tiny) == 0
+    lines = (tmp_path / "results" / "alternatives.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [(each["metric"], each["method"], each["n"]) for each in records] == [
+        ("euclidean", alternatives.OURS, 100),
+        ("euclidean", alternatives.OURS, 200),
+        ("euclidean", "KMeans", 100),
+        ("euclidean", "KMeans", 200),
+        ("manhattan", alternatives.OURS, 100),
+        ("manhattan", alternatives.OURS, 200),
+    ]
+    assert all(0 < each["euclidean"] < each["manhattan"] for each in records)
+    out = capsys.readouterr().out
+    assert f"| 200 × 16, k = 10 | {records[5]['manhattan']:.4g} | | {records[3]['manhattan']:.4g} |" in out.replace(
+        "|  |", "| |"
+    )
+
+
+def test_a_table_says_which_limit_ended_a_method():
+    def run(method, n, metric="euclidean"):
+        return Run("mixture16", n, 10, metric, method, 0)
+
+    found = {"seconds": 1.234, "peak_bytes": 2e9, "euclidean": 3.0, "manhattan": 9.0}
+    records = {
+        run(alternatives.OURS, 10_000): found,
+        run(alternatives.OURS, 10_000, "manhattan"): {**found, "manhattan": 8.0},
+        run("KMeans", 10_000): found,
+        run("kmedoids", 10_000): {"status": "memory", "reason": "too large"},
+        run("apricot", 10_000): {"status": "timeout", "reason": "too long"},
+    }
+    shown = {name: alternatives.make_table(records, name).iloc[0] for name in alternatives.MEASURES}
+    assert shown["seconds"][[alternatives.OURS, "kmedoids", "apricot", "faiss"]].tolist() == [
+        *("1.23", "memory", "time", "")
+    ]
+    assert shown["gigabytes"]["KMeans"] == "2"
+    assert shown["manhattan"][[alternatives.OURS, "KMeans"]].tolist() == ["8", "9"]
+
+
+def test_a_run_that_must_exceed_the_time_is_not_tried():
+    few, many = (Run("mixture16", n, 10, "euclidean", "KMeans", 0) for n in (1000, 10_000))
+    limits = growth.Limits(seconds=60)
+    growth.require_time(many, (few, {"seconds": 5.0}), limits)
+    with pytest.raises(growth.TaskError, match="1,000 rows took 7 s, so that 10,000 take 70 s or more"):
+        growth.require_time(many, (few, {"seconds": 7.0}), limits)
+
+
+def test_rows_are_the_same_whatever_their_number(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONEBATCHPAM_CACHE", str(tmp_path))
+    loaded = [
+        load() for most in (10_000, 100_000) for _, load in alternatives.list_runs("KMeans", 16, 10, "euclidean", most)
+    ]
+    assert [len(each) for each in loaded] == [10_000, 10_000, 100_000]
+    assert np.array_equal(loaded[0], loaded[1])
