@@ -5,10 +5,12 @@ from __future__ import annotations
 import builtins
 import inspect
 import re
+import textwrap
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 from sphinx.application import Sphinx
 
@@ -149,7 +151,26 @@ def keep_links_on_the_site(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = re.sub(r"\]\((\.\./)+([A-Z]+)\.md", lambda link: f"](/{link[2].lower()}.md", source[0])
 
 
+def drop_remote_icons(app: Sphinx, name: str, source: list[str]) -> None:
+    """Let the buttons of a film have the icons of the theme, so that the site asks no other host for them."""
+    source[0] = re.sub(r'<link rel="stylesheet"\s+href="https:[^>]+font-awesome[^>]+>', "", source[0])
+
+
+def draw_printed(app: Sphinx) -> None:
+    """Let the thumbnail of an example that draws nothing show the first lines that it prints."""
+    for page in (HERE / "gallery").glob("*.rst"):
+        text = page.read_text(encoding="utf-8")
+        printed = re.search(r"script-out\n\n \.\. code-block:: none\n\n((?:    .*\n|\n)+)", text)
+        if printed and ".. image" not in text:
+            lines = [line[:30].rstrip() for line in textwrap.dedent(printed[1]).splitlines()[:9]]
+            card, style = Figure(figsize=(4, 2.8)), {"family": "monospace", "size": 15, "linespacing": 1.35}
+            card.text(0.03, 0.96, "\n".join(lines), va="top", parse_math=False, **style)
+            card.savefig(page.parent / "images" / "thumb" / f"sphx_glr_{page.stem}_thumb.png", dpi=100)
+
+
 def setup(app: Sphinx) -> None:
-    """Have the reference written before Sphinx looks for pages, and links mended when it reads them."""
+    """Have pages written before Sphinx looks for them, and mended when it reads them."""
     app.connect("config-inited", write_reference)
+    app.connect("builder-inited", draw_printed, priority=900)  # after the gallery
     app.connect("source-read", keep_links_on_the_site)
+    app.connect("source-read", drop_remote_icons)

@@ -7,6 +7,7 @@ Dissimilarities of your own: a function of two objects, a function of two blocks
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from onebatchpam import OneBatchPAM, native_metric
@@ -33,9 +34,15 @@ def climb(depots: np.ndarray, customers: np.ndarray, uphill: float) -> np.ndarra
 
 
 places = rng.uniform(size=(2000, 3))
-for uphill in (0.0, 10.0):
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True, layout="constrained")
+for ax, uphill in zip(axes, (0.0, 10.0), strict=True):
     model = OneBatchPAM(5, metric=climb, metric_params={"uphill": uphill}, random_state=0).fit(places)
     print(f"uphill costs {uphill:4.1f}: mean height of the depots {model.cluster_centers_[:, 2].mean():.2f}")
+    for label, depot in enumerate(model.cluster_centers_):
+        ax.scatter(*places[model.labels_ == label][:, [0, 2]].T, s=3)
+        ax.scatter(depot[0], depot[2], s=200, color="black", marker="*")
+    ax.set(title=f"uphill costs {uphill:.0f}", xlabel="east", ylabel="height")
+plt.show()
 
 # The same function compiled by numba runs at the speed of the built-in metrics, in all threads.
 try:

@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs
 
 from onebatchpam import OneBatchPAM, distance_block
 
-points, _ = make_blobs(6_000, 5, centers=10, random_state=0)
+points, _ = make_blobs(8_000, 5, centers=10, random_state=0)
 points = points.astype(np.float32)
 n = len(points)
 

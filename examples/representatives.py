@@ -7,6 +7,7 @@ Which rows to label: representatives of all rows, in an order that lets you stop
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -26,6 +27,13 @@ def accuracy(labelled):
 
 chosen = select_representatives(pool, 100, random_state=0)
 print(chosen)
+
+figure, axes = plt.subplots(2, 6, figsize=(6, 2.6), layout="constrained")
+for ax, row in zip(axes.flat, chosen.indices, strict=False):
+    ax.imshow(pool[row].reshape(8, 8), cmap="gray_r")
+    ax.set(xticks=[], yticks=[])
+figure.suptitle("the first twelve to label")
+plt.show()
 
 # Every prefix is a selection of its own: the first 20 images are the ones to label if there is time for 20.
 drawn = np.random.default_rng(0).permutation(len(pool))

@@ -7,6 +7,7 @@ List the rows that fit badly: those far from every medoid, and those between two
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -30,6 +31,17 @@ print("\nfarthest from every medoid, so possible outliers (rows from 1797 on are
 print(frame.nlargest(7, "distance").round(3).to_string())
 print("\nbetween two clusters, so worth a second look:")
 print(frame.nsmallest(5, "silhouette").round(3).to_string())
+
+lines = plt.figure(figsize=(6, 3.6), layout="constrained").subfigures(2)
+for line, title, found in (
+    (lines[0], "farthest from every medoid", frame.nlargest(7, "distance")),
+    (lines[1], "between two clusters", frame.nsmallest(7, "silhouette")),
+):
+    line.suptitle(title)
+    for ax, row in zip(line.subplots(1, 7), found.index, strict=True):
+        ax.imshow(X[row].reshape(8, 8), cmap="gray_r")
+        ax.set(xticks=[], yticks=[], xlabel=f"row {row}")
+plt.show()
 
 # In production the same distance tells whether a new row is like anything that was fitted.
 threshold = np.quantile(model.distances_, 0.99)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
-from onebatchpam import OneBatchPAM
+from onebatchpam import OneBatchPAM, distance_block
 
 
 def read_fasta(path: Path) -> tuple[list[str], list[str]]:
@@ -41,3 +42,11 @@ for label, medoid in enumerate(model.medoid_indices_):
     print(f"\n>{names[medoid]}\n{sequences[medoid][:60]}...")
     print(f"stands for {len(members)} sequences, at most {distances[members, label].max():.0%} different:")
     print(f"  {', '.join(species[i] for i in nearest)}, ...")
+
+# All pairs, ordered by cluster: each block on the diagonal is a cluster, in which sequences are near each other (dark).
+ordered = [sequences[i] for i in np.argsort(model.labels_, kind="stable")]
+figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+image = ax.imshow(distance_block(ordered, ordered, "levenshtein", metric_params={"normalized": True}))
+figure.colorbar(image, label="share of letters that differ")
+ax.set(xticks=[], yticks=[], title="edit distances, by cluster")
+plt.show()

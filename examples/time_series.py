@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 
+import matplotlib.pyplot as plt
 import numpy as np
 from aeon.datasets import load_gunpoint, load_italy_power_demand, load_pickup_gesture_wiimoteZ
 from aeon.distances import dtw_pairwise_distance
@@ -40,6 +41,13 @@ X = X[:, 0]  # of shape (series, channels, time points), with one channel
 start = time.perf_counter()
 model = OneBatchPAM(4, metric=dtw, metric_params={"window": 0.1}, random_state=0).fit(X)
 report("Italian power demand", model, classes, time.perf_counter() - start)
+
+figure, axes = plt.subplots(1, 4, figsize=(9, 2.8), sharey=True, layout="constrained")
+for label, (ax, medoid) in enumerate(zip(axes, model.medoid_indices_, strict=True)):
+    ax.plot(X[model.labels_ == label].T, color="lightgray", lw=0.3)
+    ax.plot(X[medoid], color="tab:red", lw=2)
+    ax.set(title=f"day {medoid}", xlabel="hour")
+plt.show()
 
 # Hands that draw a gun (1) or point (2).
 X, classes = load_gunpoint()

@@ -162,7 +162,7 @@ def draw_ranks(scores: Scores, folder: Path) -> Picture | None:
     figure, axis = _open_figure(1, 11, 1.4 + 0.3 * (below + n_left))
     first, last = 1, len(ranks)
     axis.set(xlim=(first, last), ylim=(-below - n_left, 2), yticks=[], xticks=range(first, last + 1))
-    axis.spines["left"].set_visible(False)
+    axis.spines[["left", "top", "right"]].set_visible(False)
     axis.spines["bottom"].set_position(("data", 0))
     axis.tick_params(axis="x", direction="in", pad=-16)  # ticks and their labels stand above the line
     for place, (method, mean_rank) in enumerate(ranks.items()):

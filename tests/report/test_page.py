@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from onebatchpam import FasterPAM, OneBatchPAM, pair_metric, scan_parquet, select_k
 from onebatchpam.report import study as study_module
-from onebatchpam.report.columns import find_features, show_number
+from onebatchpam.report.columns import MOST_BINS, find_features, show_number
 from onebatchpam.report.layout import draw_map, grow_tree
 from onebatchpam.report.page import describe_study
 from onebatchpam.report.rows import encode_png
@@ -204,6 +204,14 @@ class TestNumbers:
             bins = features["age"].histogram(cluster)
             assert bins.overall.sum() == pytest.approx(1)
             assert bins.own.sum() == pytest.approx(1)
+
+    def test_of_few_whole_numbers_have_a_bin_each_and_end_at_numbers_that_occur(self):
+        X = np.array([[0.0, 0.0], [1.0, 5.5], [1.0, 6.5], [3.0, 9.0]])
+        study = make_study(OneBatchPAM(2, random_state=0), X)
+        few, many = (feature.histogram(0) for feature in find_features(study))
+        assert few.labels == ["0", "3"]
+        assert few.overall.tolist() == [0.25, 0.5, 0.0, 0.25]
+        assert len(many.overall) == MOST_BINS
 
     def test_of_a_sample_stand_for_all_rows(self, monkeypatch):
         """With few sampled rows, shares are still those of all rows, although small clusters have more than theirs."""

@@ -30,9 +30,9 @@ from onebatchpam.space import Space
 class FasterPAM(MedoidEstimator):
     """k-medoids by swaps whose gains are computed on all rows.
 
-    It reaches the best objective of the algorithms in this package and is the reference by which the others are
-    measured. Choose it while n^2 dissimilarities are affordable: they take 4 n^2 bytes, 0.4 GB for 10,000 rows and
-    14.4 GB for 60,000. For more rows, or when speed matters more than the last percent, choose `OneBatchPAM`.
+    It is the reference by which the other algorithms are measured. Choose it while n^2 dissimilarities are affordable:
+    they take 4 n^2 bytes, 0.4 GB for 10,000 rows and 14.4 GB for 60,000. For more rows choose `OneBatchPAM`, which
+    finds medoids about as good.
 
     It computes n^2 dissimilarities, and n k more to assign the rows. A precomputed matrix in float32 and C order is
     searched in place, without a copy.

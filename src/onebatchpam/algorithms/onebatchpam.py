@@ -36,10 +36,15 @@ from onebatchpam.space import Space, open_space
 
 
 class OneBatchPAM(MedoidEstimator):
-    """k-medoids by swaps whose gains are estimated on one batch of reference points.
+    """k-medoids: choose k rows that stand for all rows, without comparing all pairs of them.
 
-    Every row may become a medoid, but all n rows are compared with the m batch points only: n m dissimilarities
-    instead of n^2, for medoids nearly as good as those of `FasterPAM`.
+    The medoids are the rows for which the sum of the dissimilarities of all rows to the nearest medoid is small. Every
+    row may become one, but swaps are judged by a batch of m rows: n m dissimilarities instead of n^2, for medoids about
+    as good as those of `FasterPAM`.
+
+    After ``fit(X)``, `medoid_indices_` says which rows they are, `medoids_` has the rows themselves, and `labels_` the
+    cluster of every row; `predict` and `transform` take new rows. X may be an array, a frame, a sparse matrix, a list
+    of strings or other objects, a matrix of dissimilarities, or the path of a file: see `fit`.
 
     Most users set four parameters: `n_clusters`; `metric`, with `metric_params`; `random_state`, to get the same result
     each time; and `n_jobs`, the number of threads. All others are fine-tuning:

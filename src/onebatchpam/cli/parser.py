@@ -28,7 +28,7 @@ examples:
   onebatchpam predict segments new.csv > labels.csv       the cluster of new rows
   onebatchpam choose-k customers.csv -k 2:20              which number of clusters?
 
-k-medoids clustering for data too large for an n x n matrix.
+Find the rows of a file that stand for all others, and the clusters around them, by k-medoids.
 """
 
 USAGES = {
@@ -111,7 +111,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def add_command(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
-    """Add a command with the options that all commands have."""
+    """Add a command, whose help begins with examples."""
     examples = textwrap.indent(textwrap.dedent(EXAMPLES[name]).strip(), "  ")
     parser = commands.add_parser(
         name,
@@ -121,10 +121,14 @@ def add_command(commands: Commands, name: str, summary: str) -> argparse.Argumen
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    return parser
+
+
+def add_messages(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what is said on stderr, which every command has."""
     group = parser.add_argument_group("messages")
     group.add_argument("-q", "--quiet", action="store_true", help="show only warnings and errors")
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    return parser
 
 
 def add_input(parser: argparse.ArgumentParser, *, chooses_columns: bool = True) -> None:
@@ -147,7 +151,8 @@ def add_input(parser: argparse.ArgumentParser, *, chooses_columns: bool = True) 
             action="append",
             default=[],
             metavar="COLUMN=KIND",
-            help="numeric, categorical, ordinal, or the values in order: --kind 'size=S<M<L'; may be repeated",
+            help="what a column is: numeric, categorical, ordinal, or its values in order, as in --kind 'size=S<M<L'; "
+            "may be repeated",
         )
 
 
@@ -155,12 +160,14 @@ def add_method(parser: argparse.ArgumentParser, k_help: str, *, chooses_batch: b
     """Add the options for the method."""
     group = parser.add_argument_group("method")
     group.add_argument("-k", "--k", metavar="K", help=k_help)
-    group.add_argument("--metric", help="dissimilarity (default: chosen by the data, and said)")
+    group.add_argument("--metric", help="dissimilarity (default: the one that suits the data; the run says which)")
     group.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
     if chooses_batch:
         group.add_argument("--effort", choices=EFFORTS, help="how long to search for a better result (default auto)")
-        group.add_argument("--batch-size", type=int, metavar="M", help="number of batch points (default: by a rule)")
-    group.add_argument("--memory-limit", metavar="SIZE", help="memory for dissimilarities, as 4GB (default: by a rule)")
+        group.add_argument("--batch-size", type=int, metavar="M", help="number of batch points (default: by n and k)")
+    group.add_argument(
+        "--memory-limit", metavar="SIZE", help="memory for dissimilarities, as 4GB (default: half of what is free)"
+    )
     group.add_argument("-j", "--n-jobs", type=int, metavar="N", help="threads (default: all processors)")
 
 
@@ -187,16 +194,17 @@ def add_cluster(commands: Commands) -> None:
     group.add_argument("--force", action="store_true", help="replace DIR if it exists")
     group.add_argument("--labels", choices=("csv", "parquet"), default="csv", help="format of the labels in DIR")
     group.add_argument("--no-report", action="store_true", help="do not write report.html")
-    group.add_argument("--show-as", metavar="HOW", help="rows in the report: table, series, or images as 28x28")
+    group.add_argument("--show-as", metavar="HOW", help="how the report shows rows: table, series, or images as 28x28")
     group.add_argument("--title", help="title of the report (default: the name of FILE)")
     group.add_argument(
         "--certify",
         type=float,
         metavar="SECONDS",
-        help="also compute for so long how far the result can be from the optimum",
+        help="compute, for at most so long, how far the result can be from the optimum",
     )
     group.add_argument("--json", action="store_true", help="print the summary as JSON on stdout")
     add_config(parser)
+    add_messages(parser)
 
 
 def add_select(commands: Commands) -> None:
@@ -212,6 +220,7 @@ def add_select(commands: Commands) -> None:
     group.add_argument("--force", action="store_true", help="replace the output file if it exists")
     group.add_argument("--json", action="store_true", help="print indices, coverage and counts as JSON on stdout")
     add_config(parser)
+    add_messages(parser)
 
 
 def add_predict(commands: Commands) -> None:
@@ -222,6 +231,7 @@ def add_predict(commands: Commands) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("-o", "--output", type=Path, metavar="FILE", help="new csv or parquet file (default: stdout)")
     group.add_argument("--force", action="store_true", help="replace the output file if it exists")
+    add_messages(parser)
 
 
 def add_choose_k(commands: Commands) -> None:
@@ -234,6 +244,7 @@ def add_choose_k(commands: Commands) -> None:
     group.add_argument("--force", action="store_true", help="replace the picture if it exists")
     group.add_argument("--json", action="store_true", help="print the table as JSON")
     add_config(parser)
+    add_messages(parser)
 
 
 def add_estimate(commands: Commands) -> None:
@@ -244,6 +255,7 @@ def add_estimate(commands: Commands) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print the numbers as JSON")
     add_config(parser)
+    add_messages(parser)
 
 
 def add_report(commands: Commands) -> None:
@@ -256,6 +268,7 @@ def add_report(commands: Commands) -> None:
     group.add_argument("--force", action="store_true", help="replace the output file if it exists")
     group.add_argument("--show-as", metavar="HOW", help="how rows are shown: table, series, or images as 28x28")
     group.add_argument("--title", help="title of the report (default: the name of FILE)")
+    add_messages(parser)
 
 
 def add_demo(commands: Commands) -> None:
@@ -267,12 +280,14 @@ def add_demo(commands: Commands) -> None:
     parser.add_argument("-k", "--k", metavar="K", help="number of clusters")
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
     parser.add_argument("-j", "--n-jobs", type=int, metavar="N", help="threads (default: all processors)")
+    add_messages(parser)
 
 
 def add_completion(commands: Commands) -> None:
     """Add the command `completion`."""
     parser = add_command(commands, "completion", "print the script that completes commands and options in a shell")
     parser.add_argument("shell", choices=SHELLS)
+    add_messages(parser)
 
 
 def names(text: str) -> list[str]:

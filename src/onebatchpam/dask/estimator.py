@@ -63,10 +63,9 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     The parameters, methods and fitted attributes are those of `onebatchpam.OneBatchPAM`. For an X that is not a Dask
     collection, the two estimators are the same.
 
-    The driver holds a sample of the rows: as many as have 256 MB of dissimilarities to the batch, or four rows for each
-    batch point if that is more. The search starts among these rows. It goes on in passes over all partitions: the
-    workers get the batch and the medoids, and return the few rows that would best replace a medoid; the driver tries
-    these one after the other. Refinement compares candidates with the sample; its medoids are kept unless they make the
+    The driver holds a sample of the rows: 1,000 for each medoid, but at least 20,000 and at most 100,000, or four for
+    each batch point if that is more. Batch and search have this sample. Refinement compares candidates with it, and in
+    its last rounds the workers return the best candidates among all rows. Its medoids are kept unless they make the
     objective over all rows worse. A data set that is not larger than the sample is gathered and fitted in memory.
 
     The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Data
@@ -83,7 +82,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     distances_ : dask array of shape (n,)
         Dissimilarity of each row to its medoid; computed on demand.
     n_iter_ : int
-        Number of passes over all partitions in the batch search.
+        Number of passes over all candidates of the sample in the batch search.
     medoid_indices_, cluster_centers_, inertia_, batch_indices_, ...
         As in `onebatchpam.OneBatchPAM`, held in memory.
 

@@ -29,5 +29,6 @@ def plot_k_selection(selection: KSelection, axes: Any = None) -> Any:
         if suggested is not None:
             axis.axvline(suggested, color=colour, linestyle=":" if axis is left else "--", linewidth=1)
     left.set_xlabel("number of medoids k")
+    left.locator_params(axis="x", integer=True)
     left.set_title(selection.advice().split(". ")[0].rstrip("."), fontsize=10)
     return left

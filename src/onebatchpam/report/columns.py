@@ -131,7 +131,14 @@ class Feature:
             values = np.clip(self.numbers[rows], edges[0], edges[-1])
             counts = np.histogram(values[~np.isnan(values)], edges, weights=self._weights[rows][~np.isnan(values)])[0]
             shares.append(counts / max(counts.sum(), 1e-300))
-        return Histogram(self.name, [self.show(edges[0]), self.show(edges[-1])], True, shares[0], shares[1])
+        ends = edges[[0, -1]] + ([0.5, -0.5] if self._has_bin_for_each else 0)  # in the middle of such bins
+        return Histogram(self.name, [self.show(end) for end in ends], True, shares[0], shares[1])
+
+    @cached_property
+    def _has_bin_for_each(self) -> bool:
+        """Whether the numbers are whole, and so few that each has a bin."""
+        known = self.numbers[~np.isnan(self.numbers)]
+        return self.is_whole and len(known) > 0 and bool(np.ptp(known) < MOST_BINS)
 
     @cached_property
     def _edges(self) -> NDArray[np.float64]:
@@ -139,11 +146,10 @@ class Feature:
         known = self.numbers[~np.isnan(self.numbers)]
         if not len(known):
             return np.array([0.0, 1.0])
-        distinct = np.unique(known)
-        if self.is_whole and len(distinct) <= MOST_BINS and distinct[-1] - distinct[0] < MOST_BINS:
-            return np.arange(distinct[0] - 0.5, distinct[-1] + 1)
+        if self._has_bin_for_each:
+            return np.arange(known.min() - 0.5, known.max() + 1)
         low, high = np.quantile(known, [0.01, 0.99])
-        low, high = (low, high) if high > low else (distinct[0], distinct[-1])
+        low, high = (low, high) if high > low else (known.min(), known.max())
         return np.linspace(low, high if high > low else low + 1, MOST_BINS + 1)
 
     def show(self, number: float) -> str:
