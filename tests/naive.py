@@ -112,7 +112,8 @@ def medoid_of(block: ArrayLike) -> tuple[int, float]:
     return int(np.argmin(sums)), float(sums.min())
 
 
-def medoid_silhouette(block: ArrayLike) -> float:
+def medoid_silhouette(block: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the mean over all columns of 1 - d1 / d2, with the two smallest entries d1 <= d2; of 1 where d1 is 0."""
     nearest, second = np.sort(np.asarray(block, np.float64), axis=0)[:2]
-    return float(np.mean([1.0 if d1 == 0 else 1 - d1 / d2 for d1, d2 in zip(nearest, second, strict=True)]))
+    values = [1.0 if d1 == 0 else 1 - d1 / d2 for d1, d2 in zip(nearest, second, strict=True)]
+    return float(np.average(values, weights=weights))

@@ -32,7 +32,7 @@ from onebatchpam.search.start import INITS
 ESTIMATORS = {
     name: value
     for name, value in ((name, getattr(onebatchpam, name)) for name in onebatchpam.__all__)
-    if inspect.isclass(value) and issubclass(value, MedoidEstimator) and name != "DynMSC"  # which chooses k itself
+    if inspect.isclass(value) and issubclass(value, MedoidEstimator)
 }
 
 # Clusters, at most, of which a case asks for a least size; with more of them, each swap takes long.
@@ -167,12 +167,13 @@ def can_collapse(data: Data) -> bool:
 
 def draw_rows(rng: Rng, target: str, folder: Path) -> tuple[Data, DrawnMetric]:
     """Draw rows and a metric for them."""
-    n_features = int(choose(rng, 1, 2, 3, 5, 5, 17, 40))
-    if rng.random() < 0.6:
+    n_features = int(choose(rng, 1, 2, 3, 3, 5, 5, 9, 17, 40))
+    if rng.random() < 0.7:
         drawn = draw_metric_of_numbers(rng, n_features)
         n_features = 2 if drawn.name == "haversine" else n_features
         return draw_numbers(rng, folder, n_features=n_features, for_function=drawn.metric in FUNCTIONS), drawn
-    data = choose(rng, draw_sparse, draw_matrix, draw_table, draw_strings, draw_objects)(rng, folder)
+    quick = (draw_sparse, draw_sparse, draw_matrix, draw_matrix)
+    data = choose(rng, *quick, draw_table, draw_strings, draw_objects)(rng, folder)
     return data, draw_metric(rng, data)
 
 
@@ -204,7 +205,7 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
     start = rng.permutation(np.setdiff1d(allowed, case.fixed_medoids or []))[: k - len(case.fixed_medoids or [])]
     medoids = [*(case.fixed_medoids or []), *start.tolist()]
     draws: dict[str, Callable[[], Any]] = {
-        "effort": lambda: choose(rng, "auto", "auto", "fast", "balanced", "best"),
+        "effort": lambda: choose(rng, "auto", "auto", "auto", "fast", "balanced", *(("best",) * (rng.random() < 0.5))),
         "batch_size": lambda: choose(rng, "auto", int(rng.integers(k, n + 3)), int(rng.integers(k, n + 3))),
         "variant": lambda: choose(rng, *VARIANTS),
         "refine": lambda: choose(rng, "auto", 0, 1, 3),
@@ -213,8 +214,7 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
         "max_iter": lambda: choose(rng, 100, 100, 100, 1, 2),
         "tol": lambda: choose(rng, 1e-6, 0, 0.01),
         "memory_limit": lambda: choose(rng, None, None, 0, 500, "1MB"),
-        # Threads of joblib are slow to start.
-        "n_jobs": lambda: choose(rng, None, 1, 2, 5) if case.drawn.is_native or rng.random() < 0.05 else None,
+        "n_jobs": lambda: draw_n_jobs(rng, case),
         "warm_start": lambda: choose(rng, False, False, True),
         "min_cluster_size": lambda: draw_least_size(rng, case),
         "n_samplings": lambda: choose(rng, 1, 3, 5),
@@ -223,6 +223,7 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
         "n_swaps": lambda: choose(rng, 0, 1, 5),
         "chain_length": lambda: choose(rng, 1, 5, 20),
         "max_neighbors": lambda: choose(rng, 1, 5, 20),
+        "min_clusters": lambda: int(rng.integers(2, max(2, k) + 1)),
     }
     names = inspect.signature(ESTIMATORS[case.target]).parameters
     drawn = {name: draw() for name, draw in draws.items() if name in names}
@@ -232,9 +233,14 @@ def draw_parameters(rng: Rng, case: Case, allowed: NDArray[np.int64]) -> dict[st
     return {**drawn, "random_state": int(rng.integers(1000))}
 
 
+def draw_n_jobs(rng: Rng, case: Case) -> int | None:
+    """Draw a number of threads: mostly one, because threads, above all joblib's, take longer to start than a fit."""
+    return choose(rng, None, 2, 5) if rng.random() < (0.25 if case.drawn.is_native else 0.02) else 1
+
+
 def draw_least_size(rng: Rng, case: Case) -> float | None:
     """Draw the least weight of a cluster, at most the mean weight of a cluster; mostly None."""
-    share = choose(rng, None, None, None, 1e-9, 0.2, 0.7)
+    share = choose(rng, 1e-9, 0.2, 0.7) if rng.random() < 0.2 else None
     return None if share is None or case.k > MOST_SIZED_CLUSTERS else float(share * case.weights.sum() / case.k)
 
 

@@ -61,8 +61,8 @@ def choose(rng: Rng, *choices: Any) -> Any:
 
 
 def draw_size(rng: Rng, most: int = 400) -> int:
-    """Return a number of rows: mostly up to 60, seldom 1, seldom up to `most`."""
-    largest = choose(rng, 4, 12, 60, 60, 60, most) if rng.random() < 0.3 else 30
+    """Return a number of rows: mostly up to 12, sometimes up to 30 or 60, seldom up to `most`."""
+    largest = choose(rng, 4, 30, 30, 30, 60, most if rng.random() < 0.5 else 30) if rng.random() < 0.3 else 12
     return int(rng.integers(1, largest + 1))
 
 
@@ -134,6 +134,7 @@ LAYOUTS: dict[str, Callable[[NDArray[Any]], Any]] = {
     "pandas": _as_frame,
     "polars": _as_polars,
 }
+FRAMES = ("pandas", "polars")  # whose columns are checked one by one, which takes longer than a fit
 
 
 def _save_npy(X: NDArray[Any], folder: Path) -> Path:
@@ -187,7 +188,8 @@ def draw_numbers(rng: Rng, folder: Path, *, n_features: int, for_function: bool 
     if rng.random() < 0.1:
         form = choose(rng, *STORED)
         return Data("numbers", STORED[form](plain, folder), plain, f"{shape}, {form}", in_memory=plain)
-    form = choose(rng, *(layout for layout in LAYOUTS if not (layout == "list" and for_function)))
+    arrays = [layout for layout in LAYOUTS if layout not in ("list", *FRAMES)]
+    form = choose(rng, *arrays, *arrays, *FRAMES, "C" if for_function else "list")
     X = LAYOUTS[form](plain.copy())
     return Data("numbers", X, np.array(X) if form == "list" else plain, f"{shape}, {form}")
 
@@ -236,7 +238,7 @@ def draw_matrix(rng: Rng, folder: Path) -> Data:
     if rng.random() < 0.1:
         form = choose(rng, "npy", "npy, Fortran", "memmap")
         return Data("matrix", STORED[form](plain, folder), plain, f"{shape}, {form}", in_memory=plain)
-    form = choose(rng, *(layout for layout in LAYOUTS if layout not in ("pandas", "polars")))
+    form = choose(rng, *(layout for layout in LAYOUTS if layout not in FRAMES))
     X = LAYOUTS[form](plain.copy())
     return Data("matrix", X, np.array(X) if form == "list" else plain, f"{shape}, {form}")
 

@@ -47,8 +47,9 @@ def resolve_memory_limit(limit: Any, name: str = "memory_limit") -> int:
 
 def available_bytes() -> int:
     """Return the bytes of memory that this process can still use without swapping, and within every limit on it."""
-    limits = [_left_by_rlimit(), *_left_by_groups()]
-    return max(0, min([psutil.virtual_memory().available, *(left for left in limits if left is not None)]))
+    memory = psutil.virtual_memory()
+    limits = [_left_by_rlimit(), *_left_by_groups(memory.total)]
+    return max(0, min([memory.available, *(left for left in limits if left is not None)]))
 
 
 def check_n_rows(n: int, name: str) -> None:
@@ -72,8 +73,13 @@ def _left_by_rlimit() -> int | None:
     return None if limit == resource.RLIM_INFINITY else int(limit - psutil.Process().memory_info().vms)
 
 
-def _left_by_groups(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
-    """Return the bytes that control groups leave, as containers use them: those of this process and all above it."""
+def _left_by_groups(
+    total: int, groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> Iterator[int]:
+    """Return the bytes that control groups leave, as containers use them: those of this process and all above it.
+
+    `total` is the memory of the machine; limits above it leave all of it.
+    """
     try:
         lines = groups.read_text().splitlines()
     except OSError:  # the system has no control groups
@@ -85,18 +91,24 @@ def _left_by_groups(groups: Path = Path("/proc/self/cgroup"), root: Path = Path(
             top = root / controllers
             group = top / path.lstrip("/")
             for folder in (group, *group.parents):
-                left = _left_by_group(folder, *names)
+                left = _left_by_group(folder, total, *names)
                 if left is not None:
                     yield left
                 if folder == top:
                     break
 
 
-def _left_by_group(folder: Path, limit_name: str, used_name: str, cached_names: tuple[str, ...]) -> int | None:
+def _left_by_group(
+    folder: Path, total: int, limit_name: str, used_name: str, cached_names: tuple[str, ...]
+) -> int | None:
     """Return the bytes that one control group leaves, in which cached files do not count; None if it has no limit."""
     try:
-        limit, used = (int((folder / name).read_text()) for name in (limit_name, used_name))
-        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        limit = int((folder / limit_name).read_text())
+        if limit >= total:
+            return None
+        used = int((folder / used_name).read_text())
+        words = (folder / "memory.stat").read_text().split()
     except (OSError, ValueError):  # there is no such group, or its limit is "max"
         return None
+    stat = dict(zip(words[::2], words[1::2], strict=True))
     return limit - used + sum(int(stat.get(name, 0)) for name in cached_names)

@@ -35,6 +35,23 @@ class Bar(tqdm):  # type: ignore[misc]
             self.update(0)
 
 
+class Silence:
+    """Stands for a bar where nobody looks; a bar of tqdm takes as long to make as a stage of a small fit."""
+
+    def update(self, n: int = 1) -> None:
+        """Show nothing."""
+
+    def set_postfix(self, *told: Any, **named: Any) -> None:
+        """Tell nothing."""
+
+    def finish(self) -> None:
+        """Show nothing."""
+
+
+SILENCE = Silence()
+Progress = Bar | Silence
+
+
 def are_bars_seen() -> bool:
     """Tell whether somebody sees a bar move: in a notebook or a terminal, but not in a log file."""
     is_notebook = any(parent.__module__ == "tqdm.notebook" for parent in tqdm.__mro__)
@@ -53,7 +70,7 @@ class Stages:
     @contextmanager
     def stage(
         self, name: str, total: int | None = None, unit: str = " rows", part: slice | None = None
-    ) -> Iterator[Bar]:
+    ) -> Iterator[Progress]:
         """Time the body of a `with` statement, which reports its progress by `update(count)` of the bar.
 
         If the stage is done in several parts, with other work between them, `part` is the range of the total that this
@@ -63,7 +80,10 @@ class Stages:
         has_been_shown = part is not None and part.start > 0 and self.seconds[name] >= SECONDS_BEFORE_A_BAR
         self._print_line(unless=name)
         start = time.perf_counter()
-        # A disabled bar costs next to nothing, because its `update` returns at once.
+        if not (self._shows_bars or self._prints_lines):
+            yield SILENCE
+            self._add_seconds(name, start)
+            return
         with Bar(
             total=total,
             initial=0 if part is None else part.start,
@@ -75,11 +95,14 @@ class Stages:
             leave=is_last,
         ) as bar:
             yield bar
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        self._add_seconds(name, start)
         told = getattr(bar, "postfix", None)  # which a disabled bar has only if it was set
         self._line = name, ", ".join([f"{name}: {self.seconds[name]:.2f} s", *filter(None, [told])])
         if is_last:
             self._print_line()
+
+    def _add_seconds(self, name: str, start: float) -> None:
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
     def _print_line(self, unless: str | None = None) -> None:
         """Print the line of the last stage, if it is not printed yet, unless this stage goes on."""

@@ -26,7 +26,7 @@ def groups(tmp_path):
 
     def read(text):
         (tmp_path / "cgroup").write_text(text)
-        return list(_memory._left_by_groups(tmp_path / "cgroup", tmp_path / "root"))
+        return list(_memory._left_by_groups(2**50, tmp_path / "cgroup", tmp_path / "root"))
 
     return write, read
 
@@ -47,19 +47,19 @@ def test_control_groups_of_version_1(groups):
     write, read = groups
     write("memory/docker/x", 1000, version=1)
     write("memory", 2**62, version=1)
-    assert read("5:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n1:name=systemd:/\n") == [400, 2**62 - 600]
+    assert read("5:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n1:name=systemd:/\n") == [400]  # the other is no limit
 
 
 def test_a_system_without_control_groups(tmp_path):
-    assert list(_memory._left_by_groups(tmp_path / "none")) == []
+    assert list(_memory._left_by_groups(2**50, tmp_path / "none")) == []
 
 
 def test_the_smallest_limit_holds(monkeypatch):
     free = _memory.available_bytes()
     assert 10**6 < free < 10**15
-    monkeypatch.setattr(_memory, "_left_by_groups", lambda: [2**60, 400])
+    monkeypatch.setattr(_memory, "_left_by_groups", lambda total: [2**60, 400])
     assert _memory.available_bytes() == 400
-    monkeypatch.setattr(_memory, "_left_by_groups", lambda: [-7])
+    monkeypatch.setattr(_memory, "_left_by_groups", lambda total: [-7])
     assert _memory.available_bytes() == 0
 
 

@@ -31,6 +31,8 @@ def open_native(X: Any, name: str) -> Any:
 
     Raise if X is a lazy frame: a plan, without values.
     """
+    if isinstance(X, np.ndarray):  # narwhals would ask for each library in turn, longer than a small fit takes
+        return X
     try:
         native = nw.from_native(X, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam._progress import Bar
+from onebatchpam._progress import Progress
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block
@@ -26,7 +26,7 @@ LEAST_KICKED, SHARE_KICKED = 2, 1 / 20
 class PoolSearch:
     """A search with the arguments of `run_swaps` that kicks its medoids, and shows each kick on a progress bar."""
 
-    def __init__(self, n_kicks: int, bar: Bar) -> None:
+    def __init__(self, n_kicks: int, bar: Progress) -> None:
         self._n_kicks, self._bar = n_kicks, bar
 
     def __call__(

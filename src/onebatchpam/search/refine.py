@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from onebatchpam import _core
 from onebatchpam._draws import Batch
 from onebatchpam._parameters import integer_or_auto
-from onebatchpam._progress import Bar
+from onebatchpam._progress import Progress
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, TileBuffer, mark
 from onebatchpam.blocks import Block
@@ -175,7 +175,13 @@ class Refinement:
         return confirmation
 
     def _run_rounds(
-        self, confirmation: AnyConfirmation, points: Batch, proposals: Proposals, bar: Bar, *, finds_runners_up: bool
+        self,
+        confirmation: AnyConfirmation,
+        points: Batch,
+        proposals: Proposals,
+        bar: Progress,
+        *,
+        finds_runners_up: bool,
     ) -> Refined:
         refined = Refined(confirmation.medoids)
         scale = self._population.total_weight / points.weights.sum()  # of a sample's loss to the objective of all rows
@@ -199,7 +205,7 @@ class Refinement:
             proposals.asks_all = True
         return replace(refined, runners_up=search.find_runners_up()) if finds_runners_up else refined
 
-    def _tell(self, bar: Bar, refined: Refined, objective: float, step: str | None = None) -> None:
+    def _tell(self, bar: Progress, refined: Refined, objective: float, step: str | None = None) -> None:
         """Tell by the bar which step of a round has begun, and about what the objective over all rows is."""
         begun = {} if step is None else {"step": step}
         bar.set_postfix(begun, swaps=refined.n_swaps, objective=f"{objective:,.6g}", refresh=False)
