@@ -147,7 +147,7 @@ def add_input(parser: argparse.ArgumentParser, *, chooses_columns: bool = True) 
             action="append",
             default=[],
             metavar="COLUMN=KIND",
-            help="numeric, categorical, ordinal, or the values in order: --kind 'size=S<M<L'; may be repeated",
+            help="numeric, categorical, ordinal, asymmetric, or the values in order, as 'size=S<M<L'; may be repeated",
         )
 
 
