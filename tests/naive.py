@@ -50,21 +50,33 @@ def _jaccard(X: NDArray[np.bool_], Y: NDArray[np.bool_]) -> Floats:
     return np.divide(only_one, either, out=np.zeros(either.shape), where=either > 0)
 
 
-def gower(a: Sequence[Any], b: Sequence[Any], ranges: Sequence[float | None], weights: Sequence[float]) -> float:
-    """Return Gower's dissimilarity of two rows; 1 if there is no column in which both have a value.
+def gower(
+    a: Sequence[Any],
+    b: Sequence[Any],
+    ranges: Sequence[float | None],
+    weights: Sequence[float],
+    asymmetric: Sequence[int] = (),
+) -> float:
+    """Return Gower's dissimilarity of two rows.
 
-    A missing value is None. The range of a column is None if its values are compared by equality.
+    A missing value is None. The range of a column is None if its values are compared by equality. The columns whose
+    numbers are in `asymmetric` do not count if both rows have 0. If no column counts, the dissimilarity is 0 if both
+    rows have 0 in an asymmetric column, otherwise 1.
     """
     total = weight = 0.0
-    for x, y, extent, w in zip(a, b, ranges, weights, strict=True):
+    both_lack = False
+    for column, (x, y, extent, w) in enumerate(zip(a, b, ranges, weights, strict=True)):
         if x is None or y is None:
+            continue
+        if column in asymmetric and not x and not y:
+            both_lack = both_lack or w > 0
             continue
         weight += w
         if extent is None:
             total += w * (x != y)
         elif extent > 0:
             total += w * min(1.0, abs(x - y) / extent)
-    return total / weight if weight else 1.0
+    return total / weight if weight else float(not both_lack)
 
 
 def gower_ranges(rows: Sequence[Sequence[Any]], numeric: Sequence[bool]) -> list[float | None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class Data:
     plain: Any  # an array of numbers in C order, or a list of rows, strings or objects
     form: str  # the type, the memory layout or the file of X
     numeric: tuple[bool, ...] = ()  # of a table: which columns are compared as numbers
+    flags: dict[Any, int] = field(default_factory=dict)  # of a table: the columns of truth values, name and number
     in_memory: Any = None  # the same rows in memory, if X is on disk
 
     @property
@@ -308,8 +309,9 @@ def draw_table(rng: Rng, folder: Path) -> Data:
     }
     plain = [plain_row(row) for row in zip(*columns.values(), strict=True)]
     numeric = tuple(kind in ("float", "int", "date") for kind, _ in drawn)
+    flags = {j if form == "array" else f"flag{j}": j for j, (kind, _) in enumerate(drawn) if kind == "flag"}
     in_memory = table if form == "parquet" else None
-    return Data("table", makers[form](), plain, form, numeric, in_memory)
+    return Data("table", makers[form](), plain, form, numeric, flags, in_memory)
 
 
 def draw_strings(rng: Rng, folder: Path) -> Data:

@@ -127,16 +127,18 @@ def draw_metric(rng: Rng, data: Data) -> DrawnMetric:
     draws: dict[str, Callable[[], DrawnMetric]] = {
         "sparse": lambda: DrawnMetric(choose(rng, *SPARSE_METRICS, "l1", "cityblock", "l2")),
         "matrix": lambda: DrawnMetric("precomputed"),
-        "table": lambda: DrawnMetric("gower", _draw_column_weights(rng, len(data.numeric))),
+        "table": lambda: DrawnMetric("gower", _draw_columns(rng, data)),
         "strings": lambda: draw_metric_of_text(rng),
         "objects": lambda: DrawnMetric(choose(rng, *FUNCTIONS_OF_OBJECTS)),
     }
     return draws[data.kind]()
 
 
-def _draw_column_weights(rng: Rng, n_columns: int) -> dict[str, Any]:
+def _draw_columns(rng: Rng, data: Data) -> dict[str, Any]:
+    n_columns = len(data.numeric)
     weights = rng.integers(0, 3, n_columns) + np.eye(n_columns)[0]
-    return choose(rng, {}, {}, {"weights": weights.tolist()})
+    kinds = {name: "asymmetric" for name in data.flags if rng.random() < 0.5}
+    return choose(rng, {}, {}, {"weights": weights.tolist()}) | ({"kinds": kinds} if kinds else {})
 
 
 def naive_matrix(data: Data, drawn: DrawnMetric, weights: Floats) -> Floats:
@@ -161,7 +163,12 @@ def _gower_matrix(data: Data, drawn: DrawnMetric, weights: Floats) -> Floats:
     present = [row for row, weight in zip(data.plain, weights, strict=True) if weight > 0]
     ranges = naive.gower_ranges(present, data.numeric)
     column_weights = drawn.params.get("weights", [1.0] * len(ranges))
-    return naive.dissimilarities(data.plain, data.plain, lambda a, b: naive.gower(a, b, ranges, column_weights))
+    asymmetric = [data.flags[name] for name in drawn.params.get("kinds", {})]
+
+    def function(a: Any, b: Any) -> float:
+        return naive.gower(a, b, ranges, column_weights, asymmetric)
+
+    return naive.dissimilarities(data.plain, data.plain, function)
 
 
 def _text_matrix(strings: list[str], drawn: DrawnMetric) -> Floats:

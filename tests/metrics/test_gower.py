@@ -144,6 +144,88 @@ def test_rows_without_a_common_column_are_as_far_apart_as_can_be():
     np.testing.assert_array_equal(distance_block(X, X, "gower"), [[0, 1, 1], [1, 0, 1], [1, 1, 0]])
 
 
+# The first example of the tests of daisy in R's package cluster; rows 0 to 10, columns a to e.
+DAISY = {
+    "a": [0, 0, 0, 1, 0, 0, 0, 0, 1, 0, None],
+    "b": [None, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0],
+    "c": [0, 1, 1, 0, 1, None, 1, 0, 1, 0, None],
+    "d": [1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0],
+    "e": [1, None, 0, 1, 0, 0, 0, 0, None, 1, 1],
+}
+
+
+@pytest.mark.parametrize("kind", ["categorical", "ordinal", [1, 2, 3]])
+def test_numbers_of_another_kind_may_be_missing(kind):
+    X = np.array([[1.0], [np.nan], [3.0], [np.nan]])
+    block = distance_block(X, X, "gower", metric_params={"kinds": {0: kind}})
+    np.testing.assert_array_equal(block, [[0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 0, 1], [1, 1, 1, 1]])
+
+
+class TestAsymmetricColumns:
+    def block(self, X, columns, Y=None):
+        kinds = {"kinds": dict.fromkeys(columns, "asymmetric")}
+        return distance_block(X, X if Y is None else Y, "gower", metric_params=kinds)
+
+    @pytest.mark.parametrize("values", [float, bool, "boolean", object])
+    def test_values_that_r_publishes(self, values):
+        """daisy(type = list(asymm = 1:5)), and with asymm = 3:5; it has no value for rows 8 and 10 of the first."""
+        frame = pd.DataFrame(DAISY, dtype=None if values is bool else values)
+        if values is bool:
+            frame = frame.astype("float").map(lambda value: None if pd.isna(value) else bool(value))
+        block = self.block(frame, "abcde")
+        third, two, half = 1 / 3, 2 / 3, 1 / 2
+        np.testing.assert_allclose(block[1:, 0], [half, 1, third, 1, 1, 1, 1, 1, 0, half], rtol=1e-6)
+        np.testing.assert_allclose(block[3:, 2], [0.8, half, 0, half, half, two, 0.75, 1], rtol=1e-6)
+        np.testing.assert_allclose(block[9:, 8], [1, 0], rtol=1e-6)
+        if values is float:  # the others would make categories of columns a and b, which is the same for 0 and 1
+            block = self.block(frame, "cde")
+            np.testing.assert_allclose(block[1:, 0], [third, 0.75, third, 0.75, two, 0.75, two, 1, 0, half], rtol=1e-6)
+            np.testing.assert_allclose(block[10, :10], [half, half, 1, two, half, 1, half, 1, 0, two], rtol=1e-6)
+
+    def test_any_table(self, simd_level):
+        rng = np.random.RandomState(0)
+        for p, asymmetric in ((1, [0]), (3, [0, 1, 2]), (40, list(range(0, 40, 2)))):
+            values = rng.choice([0.0, 0.0, 0.0, 1.0, np.nan], (70, p))
+            rows = [[None if np.isnan(value) else value for value in row] for row in values]
+            weights = [float(weight) for weight in rng.randint(0, 3, p - 1)] + [1.0]
+            ranges = reference.gower_ranges(rows, [True] * p)
+            expected = [[reference.gower(a, b, ranges, weights, asymmetric) for b in rows] for a in rows]
+            params = {"kinds": dict.fromkeys(asymmetric, "asymmetric"), "weights": weights}
+            block = distance_block(values, values, "gower", metric_params=params)
+            np.testing.assert_allclose(block, expected, atol=1e-6)
+
+    def test_rows_that_have_nothing_are_alike(self):
+        frame = pd.DataFrame({"tea": [0, 0, 1], "milk": [0, 0, 0]})
+        np.testing.assert_array_equal(self.block(frame, frame), [[0, 0, 1], [0, 0, 1], [1, 1, 0]])
+
+    def test_alone_they_are_jaccard(self, rng):
+        values = rng.rand(60, 20) < 0.2
+        expected = reference.distance_block(values, values, "jaccard")
+        np.testing.assert_allclose(self.block(values, range(20)), expected, atol=1e-6)
+
+    def test_storage_and_saved_models(self, tmp_path):
+        rng = np.random.RandomState(1)
+        frame = pd.DataFrame(rng.choice([0.0, 1.0, np.nan], (400, 6), p=[0.6, 0.3, 0.1]), columns=list("abcdef"))
+        frame.to_parquet(tmp_path / "rows.parquet", row_group_size=50)
+        params = {"kinds": dict.fromkeys("abcd", "asymmetric")}
+        model = OneBatchPAM(4, metric="gower", metric_params=params, random_state=0)
+        expected = clone(model).fit(frame)
+        for X in (tmp_path / "rows.parquet", frame.to_dict("list")):
+            X = pd.DataFrame(X).convert_dtypes() if isinstance(X, dict) else X
+            fitted = clone(model).fit(X)
+            np.testing.assert_array_equal(fitted.labels_, expected.labels_)
+            assert fitted.inertia_ == expected.inertia_
+            np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(frame), expected.labels_)
+
+    def test_other_values(self):
+        frame = pd.DataFrame({"tea": ["yes", "no"]})
+        with pytest.raises(ValueError, match=r"'tea' is asymmetric and holds 'yes': expected 0 and 1, .*X\['tea'\] =="):
+            self.block(frame, ["tea"])
+        fitted = pd.DataFrame({"tea": [0, 1]})
+        with pytest.raises(ValueError, match=r"'tea' is asymmetric and holds 2\.0: expected 0 and 1"):
+            self.block(fitted, ["tea"], pd.DataFrame({"tea": [2, 1]}))
+
+
 class TestNewRows:
     def test_ranges_and_categories_are_those_of_the_fit(self, frame):
         model = OneBatchPAM(4, metric="gower", random_state=0).fit(frame)

@@ -128,21 +128,25 @@ void test_gower(const char* level) {
                 auto rows = random_rows<float>(n, p, 5), points = random_rows<float>(m, p, 6);
                 for (auto* values : {&rows, &points})
                     for (std::size_t i = 0; i < values->size(); ++i)
-                        (*values)[i] = i % 3 ? (*values)[i] / 100 : std::nanf("");
+                        (*values)[i] = i % 3 == 0   ? std::nanf("")
+                                       : i % 5 == 0 ? std::numeric_limits<float>::infinity()
+                                                    : (*values)[i] / 100;
                 const std::vector<float> weights = random_rows<float>(1, p, 7);
                 std::vector<float> out(n * m);
                 GowerColumns(points.data(), m, p, weights.data()).fill(rows.data(), n, out.data(), m, n_threads);
                 bool right = true;
                 for (std::size_t i = 0; i < n; ++i)
                     for (std::size_t j = 0; j < m; ++j) {
-                        double sum = 0, weight = 0;
+                        double sum = 0, weight = 0, without = 1;
                         for (std::size_t f = 0; f < p; ++f) {
                             const double d = std::abs(static_cast<double>(rows[i * p + f]) - points[j * p + f]);
+                            if (std::isinf(rows[i * p + f]) && std::isnan(d) && !std::isnan(points[j * p + f]))
+                                without = 0;
                             if (std::isnan(d)) continue;
                             sum += weights[f] * std::min(d, 1.0);
                             weight += weights[f];
                         }
-                        right &= std::abs(out[i * m + j] - (weight > 0 ? sum / weight : 1)) <= 1e-5;
+                        right &= std::abs(out[i * m + j] - (weight > 0 ? sum / weight : without)) <= 1e-5;
                     }
                 check(right, "Gower dissimilarities equal the naive ones", level);
             }

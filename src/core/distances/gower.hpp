@@ -1,6 +1,7 @@
 // Gower dissimilarities of many rows to a fixed set of columns. The caller encodes features of every kind as floats, so
-// that two rows differ in a feature by min(|a - b|, 1); NaN stands for a missing value. The dissimilarity is the
-// weighted mean over the features that both rows have, or 1 if there is no such feature.
+// that two rows differ in a feature by min(|a - b|, 1); NaN stands for a missing value, infinity for a 0 that does not
+// count if both rows have it. The dissimilarity is the weighted mean over the features that count. If there is none, it
+// is 0 if both rows are infinite in some feature, else 1.
 #pragma once
 
 #include <cstddef>

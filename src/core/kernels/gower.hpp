@@ -12,6 +12,14 @@ constexpr std::size_t gower_width = vectors_per_panel * lanes<float>;
 // Returns x in the lanes that the mask selects, and 0 in the others.
 inline Floats where(Vector<std::int32_t> mask, Floats x) { return (Floats)((Vector<std::int32_t>)x & mask); }
 
+// Tells whether a row and a column of a panel are both infinite in a feature that has a weight.
+inline bool share_infinity(const GowerTile& tile, const float* row, const float* column) {
+    for (std::size_t feature = 0; feature < tile.n_features; ++feature)
+        if (tile.weights[feature] > 0 && __builtin_isinf(row[feature]) && row[feature] == column[feature * gower_width])
+            return true;
+    return false;
+}
+
 // As fill_group, with a second sum: the weights of the features that both row and column have.
 template <int n_rows>
 inline void fill_gower_group(const GowerTile& tile, std::size_t first_row, std::size_t first_column, const float* panel,
@@ -45,9 +53,12 @@ inline void fill_gower_group(const GowerTile& tile, std::size_t first_row, std::
     for (int row = 0; row < n_rows; ++row) {
         Floats means[vectors_per_panel];
         for (int v = 0; v < vectors_per_panel; ++v)
-            means[v] = weights[row][v] > 0.0f ? sums[row][v] / weights[row][v] : one;
-        __builtin_memcpy(out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column, means,
-                         n_columns * sizeof(float));
+            means[v] = weights[row][v] > 0.0f ? sums[row][v] / weights[row][v] : -one;
+        float* entries = out + (first_row + static_cast<std::size_t>(row)) * out_stride + first_column;
+        __builtin_memcpy(entries, means, n_columns * sizeof(float));
+        for (std::size_t column = 0; column < n_columns; ++column)
+            if (entries[column] < 0)  // no feature counts
+                entries[column] = share_infinity(tile, rows + row * tile.n_features, panel + column) ? 0.0f : 1.0f;
     }
 }
 

@@ -66,7 +66,7 @@ struct MetricKernels {
 };
 
 // A tile of Gower dissimilarities: the weighted mean of min(|a - b|, 1) over the features in which neither value is
-// NaN, or 1 if there is no such feature.
+// NaN and not both are infinite. If there is no such feature, it is 0 if both are infinite in some feature, else 1.
 struct GowerTile {
     std::size_t n_rows, n_columns, n_features;
     const float* rows;     // IN  n_rows x n_features

@@ -20,7 +20,7 @@ FEWEST_ROWS = 20  # with fewer values, they may all differ by chance
 # Names of ids: customer_id, customerId, and what pandas and others call a column of row numbers in a csv file.
 ID_NAME = re.compile(r"(?i:(.*[_ ])?(id|uuid|guid|index|key)|unnamed: 0|)|.*[a-z]I[dD]")
 MOST_NAMED = 12  # columns of a kind that are named in messages
-KINDS = ("numeric", "categorical", "ordinal")
+KINDS = ("numeric", "categorical", "ordinal", "asymmetric")
 
 # The uses of columns that are compared, with the words for them in messages.
 COMPARED = {
@@ -152,7 +152,7 @@ def use_of_type(kind: Any, declared: Any) -> str | None:
     """Return the use of a column of an Arrow type, or of a declared kind; None if it cannot be compared."""
     types = arrow("pyarrow.types")
     if declared is not None:
-        return {"numeric": "number", "categorical": "category"}.get(
+        return {"numeric": "number", "categorical": "category", "asymmetric": "category"}.get(
             declared if isinstance(declared, str) else "", "ordinal"
         )
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):

@@ -151,8 +151,8 @@ def add_input(parser: argparse.ArgumentParser, *, chooses_columns: bool = True) 
             action="append",
             default=[],
             metavar="COLUMN=KIND",
-            help="what a column is: numeric, categorical, ordinal, or its values in order, as in --kind 'size=S<M<L'; "
-            "may be repeated",
+            help="what a column is: numeric, categorical, ordinal, asymmetric, or its values in order, as in "
+            "--kind 'size=S<M<L'; may be repeated",
         )
 
 

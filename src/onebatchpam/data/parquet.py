@@ -258,6 +258,7 @@ class EncodedSource(Source):
 
     neighbours = None
     can_read_ahead = True
+    is_encoded = True
 
     def __init__(self, files: ParquetFiles, encode: Callable[[Any], NDArray[np.float32]]) -> None:
         self._files, self._encode = files, encode

@@ -29,6 +29,7 @@ class Source(ABC):
     edges: Indices  # the first row of each window, then the number of all rows
     neighbours: int | None  # wanted rows among this many consecutive rows are read together; None: by whole windows
     can_read_ahead: bool  # whether another thread may read while this one does
+    is_encoded = False  # whether a metric has checked the values and made these numbers of them
     kept_bytes: int  # at most this much of windows is kept in memory, and as much again of single rows
 
     @property

@@ -160,7 +160,7 @@ class StoredRows(Rows):
         return rows
 
     def _check(self, rows: NDArray[Any], start: int) -> None:
-        if rows.dtype.kind != "f":
+        if rows.dtype.kind != "f" or self._source.is_encoded:
             return
         with np.errstate(all="ignore"):
             if np.isfinite(rows.sum()):  # the quickest test whether all numbers are finite

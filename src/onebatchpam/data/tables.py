@@ -85,7 +85,8 @@ class TableColumn:
     def encoded(self, codes: Mapping[Any, float]) -> NDArray[np.float64]:
         """Return the code of every value: NaN for a missing value, UNSEEN for a value that has no code."""
         own = {value: np.nan if is_missing(value) else codes.get(value, UNSEEN) for value in self._distinct_objects()}
-        return np.fromiter(map(own.__getitem__, self.values.tolist()), np.float64, len(self.values))
+        # Each NaN of an array of floats becomes an object of its own, which equals no other.
+        return np.array([own.get(value, np.nan) for value in self.values.tolist()], np.float64)
 
     def _distinct_objects(self) -> Iterable[Any]:
         try:
@@ -195,7 +196,7 @@ class StoredTable(TableRows):
                 first += table.num_rows
 
     def encoded(self, encode: Encoder) -> Rows:
-        return EncodedRows(self, StoredRows(EncodedSource(self._files, encode), self._name, allow_nan=True))
+        return EncodedRows(self, StoredRows(EncodedSource(self._files, encode), self._name))
 
     def given(self, indices: Indices) -> Any:
         return as_frame(self._files.take(indices, self._files.schema.names))

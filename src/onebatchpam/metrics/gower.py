@@ -2,16 +2,19 @@
 
     d(a, b) = sum_f w_f s_f(a, b) / sum_f w_f,    over the columns f in which both rows have a value
 
-where s_f is |a - b| / range for numbers and for ranks, and 0 or 1 for categories. If there is no such column, the
-textbook defines no value; here d is 1, as for rows that differ in every column.
+where s_f is |a - b| / range for numbers and for ranks, and 0 or 1 for categories. An asymmetric column holds 0 and 1;
+it does not count if both rows have 0. If no column counts, the textbook defines no value; here d is 0 if both rows have
+0 in an asymmetric column, as Jaccard's of two empty sets, and otherwise 1, as for rows that differ in every column.
 
 A table is encoded once, as numbers for which s_f = min(|a - b|, 1) in every column: numbers and ranks are divided by
-their range, categories become whole numbers, and missing values NaN. One native kernel then serves all kinds.
+their range, categories become whole numbers, and missing values NaN. The 0 of an asymmetric column becomes infinity: it
+is 1 away from every number, and the difference of two infinities is NaN, which does not count. So one native kernel
+serves all kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import rows_per_tile, tile_bounds
 from onebatchpam.data import (
+    UNSEEN,
     Rows,
     TableColumn,
     TableRows,
@@ -44,7 +48,7 @@ from onebatchpam.metrics.columns import (
     look_like_ids,
 )
 
-KINDS = ("numeric", "ordinal", "categorical")
+ASYMMETRIC_CODES = {False: np.inf, True: 0.0}  # Python and NumPy look up 0 and 0.0 as False, 1 and 1.0 as True
 
 MAX_CATEGORIES = 2**24  # float32 holds all whole numbers up to this one
 
@@ -127,11 +131,36 @@ class LevelEncoder:
 
 
 @dataclass(frozen=True)
+class AsymmetricEncoder:
+    """The encoding of a column of truth values in which only a common 1 makes rows alike."""
+
+    @classmethod
+    def of(cls, column: TableColumn) -> AsymmetricEncoder:
+        """Check the values of the column; there is nothing to learn from them."""
+        encoder = cls()
+        encoder.encode(column)
+        return encoder
+
+    def encode(self, column: TableColumn) -> NDArray[np.float64]:
+        encoded = column.encoded(ASYMMETRIC_CODES)
+        others = column.values[encoded == UNSEEN].tolist()
+        if others:
+            raise ValueError(
+                f"column {column.name!r} is asymmetric and holds {others[0]!r}: expected 0 and 1, or False and True; "
+                f"make it a column of truth values, as X[{column.name!r}] == {others[0]!r}"
+            )
+        return encoded
+
+
+Encoder = NumericEncoder | LevelEncoder | AsymmetricEncoder
+
+
+@dataclass(frozen=True)
 class Encoding:
     """The encoding of a table, learnt from the fitted data, and the weights of its columns."""
 
     names: list[Hashable]
-    encoders: list[NumericEncoder | LevelEncoder]
+    encoders: list[Encoder]
     weights: NDArray[np.float32]
     # Whether some rows, but not most, lack a value of the column, and it has a weight; None in models of 0.1.0.
     lacking: NDArray[np.bool_] | None = None
@@ -145,14 +174,20 @@ class Encoding:
         return encoded
 
 
-def make_encoder(column: TableColumn, kind: Any) -> NumericEncoder | LevelEncoder:
+KINDS: dict[str, Callable[[TableColumn], Encoder]] = {
+    "numeric": NumericEncoder.of,
+    "ordinal": lambda column: LevelEncoder.ordered(column, column.levels),
+    "categorical": LevelEncoder.of,
+    "asymmetric": AsymmetricEncoder.of,
+}
+
+
+def make_encoder(column: TableColumn, kind: Any) -> Encoder:
     """Learn the encoding of a column of this kind from its values."""
     if isinstance(kind, (list, tuple)):
         return LevelEncoder.ordered(column, list(kind))
     if isinstance(kind, str) and kind in KINDS:
-        if kind == "numeric":
-            return NumericEncoder.of(column)
-        return LevelEncoder.of(column) if kind == "categorical" else LevelEncoder.ordered(column, column.levels)
+        return KINDS[kind](column)
     raise ValueError(
         f"kinds[{column.name!r}]={kind!r}: expected one of {', '.join(map(repr, KINDS))}, or a list of values in order"
     )
@@ -206,9 +241,9 @@ class TableSummary:
         n_rows, n_known = sum(part.n_rows for part in parts), np.sum([part.n_known for part in parts], axis=0)
         return cls(columns, n_rows, n_known, [all(each) if each else None for each in judged])
 
-    def find_oddity(self, position: int, encoder: NumericEncoder | LevelEncoder) -> str | None:
+    def find_oddity(self, position: int, encoder: Encoder) -> str | None:
         """Return why a column, given with its encoder, may spoil a clustering; None if there is no reason."""
-        if self.n_rows < FEWEST_ROWS:
+        if self.n_rows < FEWEST_ROWS or isinstance(encoder, AsymmetricEncoder):
             return None
         if isinstance(encoder, NumericEncoder):
             return CONSTANT if encoder.range == 0 else LIKE_IDS if self.are_ids[position] else None

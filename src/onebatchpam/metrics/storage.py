@@ -8,7 +8,7 @@ from typing import Any
 from onebatchpam.metrics.base import Metric
 from onebatchpam.metrics.compiled import NativeFunction
 from onebatchpam.metrics.functions import BlockFunction, PairFunction
-from onebatchpam.metrics.gower import Encoding, Gower, LevelEncoder, NumericEncoder
+from onebatchpam.metrics.gower import AsymmetricEncoder, Encoding, Gower, LevelEncoder, NumericEncoder
 from onebatchpam.metrics.library import LibraryMetric
 from onebatchpam.metrics.native import NativeMetric
 from onebatchpam.metrics.precomputed import Precomputed
@@ -17,6 +17,7 @@ from onebatchpam.metrics.text import TextMetric
 
 # The classes that a fitted metric consists of, by the names that saved models give them.
 STORED: dict[str, type[Any]] = {
+    "asymmetric": AsymmetricEncoder,
     "block function": BlockFunction,
     "compiled function": NativeFunction,
     "encoding": Encoding,
