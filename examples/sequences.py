@@ -43,7 +43,7 @@ for label, medoid in enumerate(model.medoid_indices_):
     print(f"stands for {len(members)} sequences, at most {distances[members, label].max():.0%} different:")
     print(f"  {', '.join(species[i] for i in nearest)}, ...")
 
-# All pairs, ordered by cluster: each block on the diagonal is a cluster, in which sequences are near each other (dark).
+# All pairs, ordered by cluster: each block on the diagonal is a cluster, whose sequences are near each other.
 ordered = [sequences[i] for i in np.argsort(model.labels_, kind="stable")]
 figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 image = ax.imshow(distance_block(ordered, ordered, "levenshtein", metric_params={"normalized": True}))

@@ -1,4 +1,4 @@
-"""k-medoids clustering for data too large for an n x n matrix.
+"""The k most representative rows of your data: k-medoids for any dissimilarity and millions of rows.
 
 Users need only the names that this file and `onebatchpam.dask` export; `OneBatchPAM` is the one to start with.
 
