@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from onebatchpam import (
@@ -288,6 +289,16 @@ class TestAlternate:
         X = np.array([[0.0], [1.0], [2.0], [3.0]])
         for first in (1, 2):
             assert Alternate(1, metric="manhattan", init=[first]).fit(X).medoid_indices_ == [first]
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_no_medoid_moves_to_another(self, seed):
+        # All dissimilarities are 1, so that all rows, medoids as well, are in one cluster, and only rounding differs.
+        weights = 10.0 ** np.random.RandomState(seed).uniform(-12, 12, 130)
+        with pytest.warns(ConvergenceWarning, match="found 1 distinct clusters"):
+            model = Alternate(130, metric="russellrao", init="random", random_state=seed).fit(
+                np.zeros((130, 1), bool), sample_weight=weights
+            )
+        assert len(set(model.medoid_indices_)) == 130
 
     def test_a_large_cluster_takes_little_memory(self, monkeypatch):
         largest = []

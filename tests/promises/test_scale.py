@@ -57,6 +57,11 @@ def test_dissimilarities_that_are_merely_small_or_large(algorithm, dtype, metric
     assert model.inertia_ == pytest.approx(float(scale) ** power * expected.inertia_, rel=1e-3)
 
 
+def test_large_dissimilarities_are_not_called_small_where_every_row_is_a_medoid():
+    rows = 1e65 * np.random.RandomState(0).rand(2, 3)
+    assert RandomMedoids(2, metric="manhattan", random_state=0).fit(rows).inertia_ == 0
+
+
 def test_every_estimator_refuses_them():
     rows = scaled("sqeuclidean", "float64", 1e-25)
     with pytest.raises(ValueError, match=r"too small for float32: .* multiply the data by a constant"):

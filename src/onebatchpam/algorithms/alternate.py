@@ -187,13 +187,14 @@ def move_to_middles(space: Space, medoids: Indices, assignment: Assignment, run:
     """Return the medoids, each moved to the candidate in its cluster with the smallest sum of dissimilarities.
 
     A medoid stays if no sum is smaller than its own; of equal sums the first candidate wins. The medoid of an empty
-    cluster stays, and so does a fixed medoid.
+    cluster stays, and so does a fixed medoid. No medoid moves to another, which is in its cluster if all are as far.
     """
-    moved, is_candidate = medoids.copy(), space.candidates.marked()
+    moved, may_become_medoid = medoids.copy(), space.candidates.marked()
+    may_become_medoid[medoids] = False
     with run.stages.stage("middles of clusters", total=space.n) as bar:
         for slot, members in split_by_label(assignment.labels):
             if slot >= len(space.fixed):
-                candidates = members[is_candidate[members]]
+                candidates = members[may_become_medoid[members] | (members == medoids[slot])]
                 moved[slot] = find_middle(space, candidates, members, medoids[slot], assignment, run.n_jobs)
             bar.update(len(members))
     return moved
@@ -204,8 +205,7 @@ def find_middle(
 ) -> np.int64:
     """Return the middle of a cluster: the first of its candidates with the smallest sum of dissimilarities to it.
 
-    The medoid itself is returned unless that sum is smaller than its own. The result is never the medoid of another
-    cluster, because every member is at least as far from other medoids as from the medoid of its own cluster.
+    The medoid itself is returned unless that sum is smaller than its own.
     """
     if len(candidates) == 0:
         return medoid

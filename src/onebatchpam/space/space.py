@@ -98,6 +98,8 @@ class Space:
         if points.dtype != np.float64 or not self.metric.has_scale_of_data:
             return  # the metric has a scale of its own, whatever that of the data is
         exact = Distances(chosen, points).compute(np.empty((chosen.n, chosen.n)))
+        if exact.max() >= SMALLEST_SCALE:
+            return  # every row is a medoid, or a copy of one
         rounded = Distances(chosen, self.metric.pack(chosen, chosen, 1)).compute(
             np.empty((chosen.n, chosen.n), np.float32)
         )
