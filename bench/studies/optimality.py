@@ -40,8 +40,9 @@ CONTESTANTS = (
     Contestant("kmedoids", solve_kmedoids, "peer", "kmedoids"),
     *(
         Contestant(f"OneBatchPAM, {effort}", solve_by("OneBatchPAM", effort=effort), "ours")
-        for effort in ("fast", "balanced", "best")
+        for effort in ("fast", "auto", "balanced", "best")
     ),
+    Contestant("OneBatchPAM, n_init=10", solve_by("OneBatchPAM", n_init=10), "ours"),
 )
 PAPER_SETS, PAPER_KS = ("abalone", "bankruptcy", "mapping", "drybean", "letter"), (10, 50, 100)
 
@@ -135,7 +136,7 @@ def measure_case(case: Case, n_seeds: int, threads: int, store: Store, known: di
     if needs_bound:
         if not len(best[1]):  # all solutions are in the records, which hold no medoids
             problem = Problem(X, case.k, case.metric, 0, threads)
-            best = 0.0, CONTESTANTS[-1].solve(problem).medoids
+            best = 0.0, solve_by("OneBatchPAM", effort="best")(problem).medoids
         bound = lower_bound(X, best[1], metric=case.metric, n_jobs=threads)
         keep(case.run(BOUND, 0), bound.bound, bound.seconds, store, known)
 

@@ -36,6 +36,7 @@ def short_measurements(monkeypatch):
         (8000, 5, 20, {"n_init": 3}),
         (8000, 5, 20, {"effort": "balanced"}),
         (2000, 5, 20, {"effort": "best"}),
+        (8000, 5, 5, {"effort": "best"}),
     ],
 )
 def test_sizes_are_those_of_the_fit_and_counts_come_close(n, p, k, parameters):

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import reference
 from onebatchpam import OneBatchPAM, lower_bound
-from onebatchpam.algorithms import population as populations
+from onebatchpam.algorithms import effort as efforts
 from onebatchpam.batch import sample
 from onebatchpam.bounds.core import find_core
 from spaces import make_run, make_space
@@ -105,8 +105,17 @@ def test_ctrl_c_in_the_search_for_the_core_ends_the_fit(monkeypatch):
 
 
 def test_many_rows_have_no_core(monkeypatch):
-    monkeypatch.setattr(populations, "MOST_ROWS_FOR_CORE", 1000)
-    assert "core" not in fit(effort="best").fit_seconds_
+    monkeypatch.setattr(efforts, "MOST_ROWS_FOR_CORE", 1000)
+    model, expected = fit(effort="best"), fit(effort="fast", n_init=3)
+    assert "core" not in model.fit_seconds_
+    np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+
+
+def test_the_core_compares_all_pairs_only_once():
+    """A batch of all rows has compared them; what follows compares a pool of candidates and the medoids."""
+    n, k = len(X), 20
+    fast, best = (fit(effort=effort, batch_size=n).n_distances_ for effort in ("fast", "best"))
+    assert best - fast < 10 * k * n < n * n
 
 
 def test_the_core_holds_fixed_medoids_and_the_cheapest_candidates():

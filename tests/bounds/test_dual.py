@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 import reference
 from onebatchpam import _core, lower_bound
 from onebatchpam.blocks import ReducedRows, WholeBlock
-from onebatchpam.bounds.dual import Problem
+from onebatchpam.bounds.dual import Problem, Schedule
 from onebatchpam.bounds.solution import compare_with_medoids
 from spaces import make_matrix_space, make_run
 
@@ -41,6 +41,13 @@ def test_joined_rows_are_those_of_the_parts(rng):
     parts = [ReducedRows.of(block[part], thresholds, 10**9, 1) for part in (slice(0, 7), slice(7, 8), slice(8, 20))]
     joined = ReducedRows.join(parts).expand(np.empty_like(block), 1)
     np.testing.assert_array_equal(joined, np.where(block < thresholds, block, np.inf))
+
+
+def test_a_schedule_ends_earlier_if_the_gap_is_small():
+    schedule = Schedule(most_rounds=5, most_if_close=2, first_steps=100)
+    assert [schedule.is_over(n, 0.001) for n in (1, 2, 3)] == [False, True, True]
+    assert [schedule.is_over(n, 0.1) for n in (1, 2, 4, 5)] == [False, False, False, True]
+    assert [schedule.count_steps(n) for n in range(4)] == [100, 150, 200, 200]  # 200 is the most
 
 
 @pytest.mark.parametrize("fixed", [[], [4], [4, 0]])

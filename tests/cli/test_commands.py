@@ -297,6 +297,8 @@ def test_demo_of_generated_data(name, n, expected, tmp_path, capsys):
     assert f"All pairs of {n:,} rows would be" in printed.err
     assert sorted(path.name for path in out.iterdir()) == FILES
     assert expected in (out / "report.html").read_text(encoding="utf-8")
+    has_proof = re.search(r"The objective \d+\.\d+ is at most 0\.\d+ % above the optimum", printed.err)
+    assert bool(has_proof) == (name == "addresses")
 
 
 def test_demo_of_digits(tmp_path, capsys):

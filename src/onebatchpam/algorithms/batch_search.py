@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from onebatchpam._parameters import Settings
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
+from onebatchpam.algorithms.effort import CORE_PER_MEDOID, has_core
 from onebatchpam.algorithms.population import InMemory, Sample
 from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.batch import count_screened, draw_batch
+from onebatchpam.bounds import find_core
 from onebatchpam.search import (
     Build,
     DrawnContests,
@@ -37,9 +39,10 @@ from onebatchpam.search import (
 class Population(Measurable, Protocol):
     """All rows with a positive weight: in memory (`population.py`), or in the partitions of a Dask collection."""
 
+    holds_all_rows: bool  # whether the space has all rows, in memory or in files
+
     def count_searched(self, m: int, k: int, rounds: int) -> int: ...
     def sample(self, first: Indices, include: Indices, size: int) -> Sample: ...
-    def find_core(self, medoids: Indices) -> Indices: ...
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class BatchSearch:
     def __init__(self, population: Population, m: int, settings: Settings, run: Run, starts: list[Start]) -> None:
         self._population, self._settings, self._run = population, settings, run
         self.runners_up: list[Indices] = []  # of all refinements: candidates that came close to replacing a medoid
+        self.has_core = population.holds_all_rows and has_core(settings, population.n)
         k = settings.n_clusters
         size = population.count_searched(m, k, settings.refine)
         self._sample = sample_rows(population, starts, size, k, run)
@@ -126,6 +130,20 @@ class BatchSearch:
         refined = self._refinement.refine(selection.medoids, finds_runners_up=finds_runners_up)
         self.runners_up.append(refined.runners_up)
         return selection.refined(refined)
+
+    def find_core(self, medoids: Indices) -> Indices:
+        """Return the candidates that the Lagrangian dual finds cheapest; the block serves it, if it holds all pairs."""
+        space, block, limit = self._population.space, self._block, self._settings.memory_limit
+        holds_all = block.storage == "whole" and block.m == space.n == space.candidates.n
+        with self._run.stages.stage("core"):
+            return find_core(
+                space,
+                medoids,
+                CORE_PER_MEDOID * len(medoids),
+                limit if holds_all else limit - block.n_bytes,
+                self._run.silent(),
+                block if holds_all else None,
+            )
 
     def combine(self, best: BatchSelection, pool: Indices, n_kicks: int, *, is_refined: bool = True) -> BatchSelection:
         """Improve a selection by the medoids of others, and refine it; only what is new if it was refined before."""

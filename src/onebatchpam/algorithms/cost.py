@@ -12,7 +12,13 @@ from onebatchpam._parameters import Settings, check_integer, describe, is_intege
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._show import Items, Listing, show_bytes, show_count, show_seconds, show_share
-from onebatchpam.algorithms.effort import EFFORTS, KICKS_PER_START, MOST_ROWS_FOR_CORE, count_starts
+from onebatchpam.algorithms.effort import (
+    CORE_PER_MEDOID,
+    KICKS_OF_CORE,
+    KICKS_PER_START,
+    count_starts,
+    has_core,
+)
 from onebatchpam.algorithms.rates import Rates, measure_rates
 from onebatchpam.answers import STORAGES
 from onebatchpam.batch import count_screened, resolve_batch_size, sample_size
@@ -38,7 +44,7 @@ from onebatchpam.space import Space
 USUAL_PASSES = 3
 USUAL_ROUNDS, USUAL_ROUNDS_OF_ALL = 3, 2
 # The Lagrangian dual passes so many times over all pairs of rows, which it keeps in memory if they fit.
-PASSES_OF_CORE = 6
+PASSES_OF_CORE = 5
 # The swap search passes over the candidates of a round so many times.
 PASSES_OF_ROUND = 3
 SAMPLE_ROWS = 20_000  # at most so many rows are used to measure speed
@@ -157,17 +163,19 @@ def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> Co
     storage = choose_storage(n_searched, m, k, settings.memory_limit, is_cheap=is_cheap)
     n_passes, n_rounds = count_passes(settings), count_rounds(n, m, settings)
     is_build = isinstance(settings.init, str) and starts_by_build(settings.init, m, n)
-    n_starts = count_starts(settings, n, m, is_build=is_build)
-    has_core = EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
+    uses_core = has_core(settings, n)
+    n_starts = count_starts(settings, n, m, is_build=is_build, has_core=uses_core)
+    # What is new in the result of a pool search is refined once more, and all of what the core has led to.
+    n_refined = n_starts + 1 if uses_core else n_starts + (n_starts > 1) / 2
     of_block = count_of_block(space, n_searched, m)
     stages = {
         "sample": Stage(computed=n * k) if n_searched < n else Stage(),
         "distances": Stage(kept=of_block) if storage == "whole" else Stage(computed=n_searched * m),
         "swap search": search_work(n_searched, m, n_passes, storage, n_starts),
-        "refinement": refinement_work(n, m, k, n_searched, n_rounds, storage, n_starts),
-        "pool search": pool_work(n, m, k, n_starts, n_rounds),
-        "core": core_work(n, settings.memory_limit) if has_core else Stage(),
-        "assignment": Stage() if is_assigned(n, m, k, n_rounds) or has_core else Stage(computed=n * k),
+        "refinement": refinement_work(n, m, k, n_searched, n_rounds, storage, n_refined),
+        "pool search": pool_work(n, m, k, n_starts, n_rounds, uses_core=uses_core),
+        "core": core_work(n, m, settings.memory_limit) if uses_core else Stage(),
+        "assignment": Stage() if is_assigned(n, m, k, n_rounds) or uses_core else Stage(computed=n * k),
     }
     run = Run(settings.n_jobs, settings.random_state, Stages())
     rates = measure_rates(space.choose(choose_sample(space)), m, k, run)
@@ -181,7 +189,7 @@ def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> Co
         block_storage=storage,
         block_bytes=4 * n_searched * m,
         memory_bytes=count_bytes(n, m, k, n_searched, space.rows, storage, settings.memory_limit, n_rounds)
-        + (4 * n * n if has_core and is_kept(n, n, settings.memory_limit) else 0),
+        + (4 * n * n if uses_core and m < n and is_kept(n, n, settings.memory_limit) else 0),
         n_distances=n_distances,
         share_of_all_pairs=n_distances / n**2,
         n_passes=n_passes,
@@ -218,8 +226,8 @@ def search_work(n: int, m: int, n_passes: int, storage: str, n_starts: int) -> S
     return Stage(computed=computed * n_starts, searched=swept * n_starts)
 
 
-def refinement_work(n: int, m: int, k: int, n_searched: int, n_rounds: int, storage: str, n_starts: int) -> Stage:
-    """Return the work of refinement; with several starts, what is new in the best result is refined once more."""
+def refinement_work(n: int, m: int, k: int, n_searched: int, n_rounds: int, storage: str, n_times: float) -> Stage:
+    """Return the work of so many refinements."""
     if n_rounds == 0:
         return Stage()
     confirming = count_refining(n, m, k)
@@ -234,22 +242,24 @@ def refinement_work(n: int, m: int, k: int, n_searched: int, n_rounds: int, stor
     confirmed = (k + candidates) * points
     computed = judged + labelled + (screened if storage == "recomputed" or n_searched < n else 0)
     searched = screened + PASSES_OF_ROUND * confirmed
-    n_times = n_starts + (n_starts > 1) / 2  # what a pool search has found is refined once more
     return Stage(computed=computed * n_times, confirmed=confirmed * n_times, searched=searched * n_times)
 
 
-def pool_work(n: int, m: int, k: int, n_starts: int, n_rounds: int) -> Stage:
-    """Return the work of the search that combines what all starts have found."""
-    if n_starts == 1 or k == 1:
+def pool_work(n: int, m: int, k: int, n_starts: int, n_rounds: int, *, uses_core: bool) -> Stage:
+    """Return the work of the search that combines what all starts have found, and the core."""
+    if k == 1 or (n_starts == 1 and not uses_core):
         return Stage()
     pool = k * n_starts * (1 if n_rounds == 0 else 2)  # the medoids, and as many that came close in a refinement
+    pool, n_kicks = (pool + CORE_PER_MEDOID * k, KICKS_OF_CORE) if uses_core else (pool, n_starts * KICKS_PER_START)
     points = count_confirming(n, m, k, pool, n).n_points
     labelled = n * k * (n_starts + (0 if points == n else 2))  # the objectives of all starts, and of the result
-    return Stage(computed=labelled, confirmed=pool * points, searched=n_starts * KICKS_PER_START * pool * points)
+    return Stage(computed=labelled, confirmed=pool * points, searched=n_kicks * pool * points)
 
 
-def core_work(n: int, memory_limit: int) -> Stage:
-    """Return the work of the Lagrangian dual."""
+def core_work(n: int, m: int, memory_limit: int) -> Stage:
+    """Return the work of the Lagrangian dual; all pairs are known if all rows are the batch."""
+    if m == n:
+        return Stage(searched=PASSES_OF_CORE * n * n)
     if is_kept(n, n, memory_limit):
         return Stage(kept=n * n, searched=(PASSES_OF_CORE - 1) * n * n)
     return Stage(computed=PASSES_OF_CORE * n * n)

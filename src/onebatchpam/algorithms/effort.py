@@ -12,7 +12,7 @@ MOST_ROWS_FOR_CORE = 20_000
 # Candidates in the core, for each medoid.
 CORE_PER_MEDOID = 3
 # Kicks, at most, in a search among what the starts have found, for each start; and in one that has the core as well.
-KICKS_PER_START, KICKS_OF_CORE = 20, 100
+KICKS_PER_START, KICKS_OF_CORE = 20, 50
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Effort:
     """What a fit does beyond one search and its refinement."""
 
     n_starts: int | None  # starts, at least; None means two where one would end above FasterPAM, and one elsewhere
-    uses_core: bool  # whether the candidates that the Lagrangian dual finds cheapest are searched as well
+    uses_core: bool  # whether the candidates that the Lagrangian dual finds cheapest take the place of further starts
 
 
 EFFORTS = {
@@ -31,10 +31,18 @@ EFFORTS = {
 }
 
 
-def count_starts(settings: Settings, n: int, m: int, *, is_build: bool) -> int:
-    """Return the number of starts for n rows and m batch points; the effort adds none to BUILD, which draws nothing."""
+def has_core(settings: Settings, n: int) -> bool:
+    """Tell whether a fit to n rows, all of them at hand, looks for the core."""
+    return EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
+
+
+def count_starts(settings: Settings, n: int, m: int, *, is_build: bool, has_core: bool) -> int:
+    """Return the number of starts for n rows and m batch points.
+
+    The effort adds none to BUILD, which draws nothing, and none if there is a core, which has better candidates.
+    """
     n_init, n_starts = int(settings.n_init), EFFORTS[settings.effort].n_starts
-    if is_build:
+    if is_build or has_core:
         return n_init
     return max(n_init, 1 + needs_another(settings, n, m) if n_starts is None else n_starts)
 

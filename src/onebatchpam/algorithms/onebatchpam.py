@@ -91,9 +91,10 @@ class OneBatchPAM(MedoidEstimator):
           rows; with more than 100,000 rows, one. From medoids that you pass, and with ``refine=0``, it is also one.
         - ``"fast"``: one start, or as many as `n_init` says.
         - ``"balanced"``: at least two starts, whose medoids are combined as `n_init` says.
-        - ``"best"``: at least three starts; in addition, with at most 20,000 rows, the Lagrangian dual of the problem,
-          by which `certify` proves a gap, finds the 3 k candidates that are most likely to be in the best solution, and
-          a longer search combines them. This compares all pairs of rows, and needs 4 n^2 bytes to do it only once.
+        - ``"best"``: at least three starts. With at most 20,000 rows it is one; instead of the others, the Lagrangian
+          dual of the problem, by which `certify` proves a gap, finds the 3 k candidates that are most likely to be in
+          the best solution, and a search combines them. This compares all pairs of rows, and needs 4 n^2 bytes to do it
+          only once.
 
         With at most 200 rows that are all in the batch, and ``init="auto"``, there is only one start, because BUILD
         draws nothing.
@@ -371,19 +372,19 @@ class OneBatchPAM(MedoidEstimator):
 
     def _search(self, population: Population, start: Start, m: int, settings: Settings, run: Run) -> BatchSelection:
         """Draw a batch of m points, search and refine from each start, and combine the results."""
-        effort = EFFORTS[settings.effort]
-        n_starts = count_starts(settings, population.n, m, is_build=isinstance(start, Build))
         batch = BatchSearch(population, m, settings, run, [start])
+        is_build, has_core = isinstance(start, Build), batch.has_core
+        n_starts = count_starts(settings, population.n, m, is_build=is_build, has_core=has_core)
         method = settings.init if isinstance(settings.init, str) else "auto"
         selections = []
         for number in range(n_starts):
             if number > 0:
                 start = batch.draw_start(method)
-            selections.append(batch.refine(batch.search(start), finds_runners_up=n_starts > 1 or effort.uses_core))
+            selections.append(batch.refine(batch.search(start), finds_runners_up=n_starts > 1 or has_core))
         pool = np.unique(np.concatenate([selection.medoids for selection in selections] + batch.runners_up))
         best = batch.choose_best(selections)
-        core = population.find_core(best.medoids) if effort.uses_core else pool[:0]
-        if len(core):
+        if has_core:
+            core = batch.find_core(best.medoids)
             cheapest = replace(best, medoids=core[: len(best.medoids)])
             challenger = batch.combine(cheapest, np.union1d(pool, core), KICKS_OF_CORE, is_refined=False)
             best = batch.choose_best([best, challenger])

@@ -18,10 +18,8 @@ from onebatchpam import _tiles
 from onebatchpam._draws import Batch, draw_by_odds, sample_by_weight
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, mark, tile_bounds
-from onebatchpam.algorithms.effort import CORE_PER_MEDOID, MOST_ROWS_FOR_CORE
 from onebatchpam.batch import MemoryScan, draw_coreset, find_odds, sample_size
 from onebatchpam.blocks import Block, RecomputedBlock
-from onebatchpam.bounds import find_core
 from onebatchpam.search import (
     Assignment,
     Judges,
@@ -82,6 +80,8 @@ class Sample:
 class InMemory:
     """All rows of a space, which all have a positive weight."""
 
+    holds_all_rows = True
+
     def __init__(self, space: Space, k: int, memory_limit: int, run: Run, *, is_sample: bool = False) -> None:
         self.is_sample = is_sample
         self.space, self.n, self.total_weight = space, space.n, float(space.weights.sum())
@@ -138,14 +138,6 @@ class InMemory:
         known = [] if labels is None else [(candidates.rows(), candidates.of(labels))]
         parts = label_parts(self.space, medoids) if labels is None else known
         return best_by_cluster(self.space, judges, parts, mark(tried, self.n), self._run.n_jobs)
-
-    def find_core(self, medoids: Indices) -> Indices:
-        """Return the candidates that the Lagrangian dual finds cheapest; none if there are too many rows for it."""
-        if self.n > MOST_ROWS_FOR_CORE:
-            return np.empty(0, np.int64)
-        size = CORE_PER_MEDOID * len(medoids)
-        with self._run.stages.stage("core"):
-            return find_core(self.space, medoids, size, self._memory_limit, self._run.silent())
 
     def objectives(self, medoid_sets: list[Indices]) -> list[float]:
         """Return the objective over all rows for each set of medoids; duplicates within a set are moved apart first."""

@@ -23,11 +23,12 @@ from onebatchpam.search import smallest_of_each
 # After each round, the core gets the candidates with the smallest costs: so many of each cluster, so that the core
 # covers all of the data, and so many more for each medoid among all candidates.
 ADDED_PER_CLUSTER, ADDED_PER_MEDOID = 15, 5
-# The steps of the first round, the factor by which each further round has more, and the most.
-FIRST_STEPS, STEP_GROWTH, MOST_STEPS = 20, 1.5, 200
-MOST_ROUNDS = 12
+# Each round has more steps than the one before, by this factor, up to so many.
+STEP_GROWTH, MOST_STEPS = 1.5, 200
 # The rounds end when the last one raised the bound by less than this fraction of it, and of the gap that is left.
 LEAST_GAIN, LEAST_SHARE = 2e-4, 0.1
+# A gap, as a fraction of the bound, at which multipliers are good enough to choose candidates by them.
+SMALL_GAP = 0.01
 # Dissimilarities are rounded to float32, which changes each of them, and so any objective, by at most this fraction.
 ROUNDING = 2.0**-23
 
@@ -46,6 +47,26 @@ class Deadline:
     def leaves(self, seconds: float) -> bool:
         """Tell whether there is this much time left."""
         return self.elapsed + seconds < self._seconds
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How many rounds there are at most, and how many steps the first of them has."""
+
+    most_rounds: int = 12
+    most_if_close: int = 12  # if the gap is small by then
+    first_steps: int = 20
+
+    def is_over(self, n_rounds: int, gap: float) -> bool:
+        """Tell whether these were all rounds, given the gap as a fraction of the bound."""
+        return n_rounds >= (self.most_if_close if gap < SMALL_GAP else self.most_rounds)
+
+    def count_steps(self, n_rounds: int) -> int:
+        """Return the number of steps of the round after so many others."""
+        return min(MOST_STEPS, int(self.first_steps * STEP_GROWTH**n_rounds))
+
+
+UNTIL_IDLE = Schedule()  # rounds until they bring little
 
 
 @dataclass(frozen=True)
@@ -100,14 +121,16 @@ class Maximum:
     sums: NDArray[np.float64]
 
 
-def maximise(problem: Problem, deadline: Deadline, max_bytes: int, run: Run, most_rounds: int = MOST_ROUNDS) -> Maximum:
+def maximise(
+    problem: Problem, deadline: Deadline, max_bytes: int, run: Run, schedule: Schedule = UNTIL_IDLE
+) -> Maximum:
     """Return the best bound that the dual gives within the deadline; the first pass is made in any case."""
     if problem.solution.n_free <= 1:
         # With at most one medoid to choose, the best multipliers are known: the distances to the fixed medoids.
         to_fixed = problem.solution.to_fixed[problem.points]
         sums, bound = problem.price(np.minimum(to_fixed, problem.ceilings).astype(np.float32), run)
         return Maximum(bound, 1, 0, None, sums)
-    climber = _Climber(problem, deadline, max_bytes, run, most_rounds)
+    climber = _Climber(problem, deadline, max_bytes, run, schedule)
     stopped_by = None
     climber.price()
     try:
@@ -125,9 +148,9 @@ def maximise(problem: Problem, deadline: Deadline, max_bytes: int, run: Run, mos
 class _Climber:
     """The rounds of one maximisation."""
 
-    def __init__(self, problem: Problem, deadline: Deadline, max_bytes: int, run: Run, most_rounds: int) -> None:
+    def __init__(self, problem: Problem, deadline: Deadline, max_bytes: int, run: Run, schedule: Schedule) -> None:
         self._problem, self._deadline, self._max_bytes, self._run = problem, deadline, max_bytes, run
-        self._most_rounds = most_rounds
+        self._schedule = schedule
         solution, points = problem.solution, problem.points
         nearest, second = (values[points].astype(np.float64) for values in (solution.nearest, solution.second))
         scales = second + 1e-3 * second.mean() + np.finfo(np.float32).tiny
@@ -158,7 +181,8 @@ class _Climber:
         is_idle = self.n_rounds > 0 and possible_gain < min(LEAST_GAIN * bound, LEAST_SHARE * gap)
         is_close = gap <= 4 * ROUNDING * self._objective
         self.bound, self.n_rounds = max(self.bound, bound), self.n_rounds + 1
-        self.is_done = is_close or is_idle or self.n_rounds > self._most_rounds
+        is_over = self._schedule.is_over(self.n_rounds - 1, gap / self.bound if self.bound > 0 else np.inf)
+        self.is_done = is_close or is_idle or is_over
 
     def _find_wanted(self, sums: NDArray[np.float64]) -> Indices:
         """Return the candidates with the smallest sums, of each cluster and of all, in ascending order of the sums."""
@@ -175,7 +199,7 @@ class _Climber:
         split = solution.n_fixed, solution.n_free
         ceilings = self.ascent.ceilings()
         core = Core.of(self._problem.block, self._candidates, ceilings, split, self._max_bytes, run.n_jobs)
-        n_steps = min(MOST_STEPS, int(FIRST_STEPS * STEP_GROWTH ** (self.n_rounds - 1)))
+        n_steps = self._schedule.count_steps(self.n_rounds - 1)
         with run.stages.stage("dual ascent", total=n_steps, unit=" steps") as bar:
 
             def go_on() -> bool:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from onebatchpam._show import show_bytes, show_seconds
+from onebatchpam.algorithms import OneBatchPAM
+from onebatchpam.bounds import LowerBound
 from onebatchpam.cli import cluster
 from onebatchpam.cli.config import parse
 from onebatchpam.cli.formats import arrow
@@ -31,6 +33,7 @@ class Demo:
     k: int
     write: Callable[[Path, int], None]
     options: tuple[str, ...] = ()
+    n_certified: int = 0  # rows of a smaller data set of the same kind, which shows how close to the optimum a fit is
 
 
 def run(arguments: argparse.Namespace, messages: Messages) -> None:
@@ -52,8 +55,17 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
         typed = ["cluster", str(file), *options, "-o", str(output), *(["--force"] if arguments.force else [])]
         typed += [] if arguments.n_jobs is None else ["--n-jobs", str(arguments.n_jobs)]
         cluster.run(parse(typed), messages)
+        if demo.n_certified:
+            demo.write(file, demo.n_certified)
+            messages.say(f"\nHow good is such a result? With {demo.n_certified:,} rows a proof takes a second:")
+            messages.say(str(certify_file(file, demo.k, arguments.n_jobs)))
     messages.say(f"\nDone in {show_seconds(time.perf_counter() - began)}. Open this page in a browser:")
     print((output / "report.html").absolute().as_uri())
+
+
+def certify_file(file: Path, k: int, n_jobs: int | None) -> LowerBound:
+    """Cluster the rows of a file, and return the bound that says how far the result is from the optimum at most."""
+    return OneBatchPAM(k, random_state=0, n_jobs=n_jobs).fit(file).certify(file)
 
 
 def write_addresses(path: Path, n: int) -> None:
@@ -150,6 +162,7 @@ DEMOS = {
         500_000,
         40,
         write_addresses,
+        n_certified=3_000,
     ),
     "customers": Demo(
         "Which customers are typical? A table with numbers, categories, dates and missing values.",

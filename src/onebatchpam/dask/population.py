@@ -166,6 +166,8 @@ class Partitioned:
     n_candidates: int  # number of rows that may become medoids, fixed ones included
     memory_limit: int
 
+    holds_all_rows = False
+
     def __post_init__(self) -> None:
         self.n, self.total_weight = self.data.n_present, self.data.total_weight
         self._assessments: dict[bytes, Assessment] = {}  # the keys are the bytes of `medoids`
@@ -223,10 +225,6 @@ class Partitioned:
         points = self.known.given_rows(judges.points.indices)
         weighted = GivenRows(points.indices, points.rows, judges.points.weights, points.are_candidates)
         return JudgeRows(weighted, judges.second_distances)
-
-    def find_core(self, medoids: Indices) -> Indices:
-        """Return no candidates: the Lagrangian dual would compare all rows of all partitions with each other."""
-        return np.empty(0, np.int64)
 
     def objectives(self, medoid_sets: list[Indices]) -> list[float]:
         """Return the objective over all rows for each set of medoids."""
