@@ -12,41 +12,16 @@ from onebatchpam._parameters import Settings, check_integer, describe, is_intege
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._show import Items, Listing, show_bytes, show_count, show_seconds, show_share
-from onebatchpam.algorithms.effort import (
-    CORE_PER_MEDOID,
-    KICKS_OF_CORE,
-    KICKS_PER_START,
-    count_starts,
-    has_core,
-)
-from onebatchpam.algorithms.rates import Rates, measure_rates
+from onebatchpam.algorithms.rates import measure_rates
+from onebatchpam.algorithms.work import NOTHING, FitWork
 from onebatchpam.answers import STORAGES
-from onebatchpam.batch import count_screened, resolve_batch_size, sample_size
-from onebatchpam.blocks import affordable_rank, choose_storage, count_mirrored
+from onebatchpam.blocks import affordable_rank
 from onebatchpam.bounds import is_kept
 from onebatchpam.data import Rows
 from onebatchpam.metrics import MetricLike, tags_of
-from onebatchpam.search import (
-    CANDIDATES_PER_MEDOID,
-    GROUP_SIZE,
-    GROUPS_OF_POINT,
-    JUDGES_PER_CLUSTER,
-    MOST_ENTRIES_OF_GROUP,
-    count_confirming,
-    count_refining,
-    starts_by_build,
-)
+from onebatchpam.search import CANDIDATES_PER_MEDOID, MOST_ENTRIES_OF_GROUP
 from onebatchpam.space import Space
 
-# How often a search passes over the candidates, and how many rounds its refinement takes, depends on the data; these
-# are usual numbers. If a sample of points confirms swaps, the points alone propose candidates in most rounds, and all
-# rows in the last ones.
-USUAL_PASSES = 3
-USUAL_ROUNDS, USUAL_ROUNDS_OF_ALL = 3, 2
-# The Lagrangian dual passes so many times over all pairs of rows, which it keeps in memory if they fit.
-PASSES_OF_CORE = 5
-# The swap search passes over the candidates of a round so many times.
-PASSES_OF_ROUND = 3
 SAMPLE_ROWS = 20_000  # at most so many rows are used to measure speed
 SAMPLE_ENTRIES = 2**24  # and so many numbers in all
 MOST_ROWS, MOST_FEATURES = 10**15, 10**8  # for which a cost can be estimated
@@ -135,148 +110,44 @@ class CostEstimate(Listing):
         )
 
 
-@dataclass(frozen=True)
-class Stage:
-    """The work of a stage: how many dissimilarities or entries of each kind of `Rates`."""
-
-    kept: float = 0
-    computed: float = 0
-    confirmed: float = 0
-    searched: float = 0
-
-    @property
-    def n_distances(self) -> float:
-        return self.kept + self.computed + self.confirmed
-
-    def seconds(self, rates: Rates) -> float:
-        """Return how long the work takes at these rates."""
-        return sum(count * getattr(rates, name) for name, count in asdict(self).items())
-
-
 def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> CostEstimate:
     """Estimate the cost of a fit to n rows, of which some or all are in the space."""
-    k = settings.n_clusters
-    m = resolve_batch_size(settings.batch_size, n, k, space.metric, refined=settings.refine > 0)
     first = np.zeros(1, np.int64)
-    is_cheap = space.distances_to(first, first).is_cheap
-    n_searched = sample_size(n, m, k, settings.refine)  # rows, of which all are searched unless they are very many
-    storage = choose_storage(n_searched, m, k, settings.memory_limit, is_cheap=is_cheap)
-    n_passes, n_rounds = count_passes(settings), count_rounds(n, m, settings)
-    is_build = isinstance(settings.init, str) and starts_by_build(settings.init, m, n)
-    uses_core = has_core(settings, n)
-    n_starts = count_starts(settings, n, m, is_build=is_build, has_core=uses_core)
-    # What is new in the result of a pool search is refined once more, and all of what the core has led to.
-    n_refined = n_starts + 1 if uses_core else n_starts + (n_starts > 1) / 2
-    of_block = count_of_block(space, n_searched, m)
-    stages = {
-        "sample": Stage(computed=n * k) if n_searched < n else Stage(),
-        "distances": Stage(kept=of_block) if storage == "whole" else Stage(computed=n_searched * m),
-        "swap search": search_work(n_searched, m, n_passes, storage, n_starts),
-        "refinement": refinement_work(n, m, k, n_searched, n_rounds, storage, n_refined),
-        "pool search": pool_work(n, m, k, n_starts, n_rounds, uses_core=uses_core),
-        "core": core_work(n, m, settings.memory_limit) if uses_core else Stage(),
-        "assignment": Stage() if is_assigned(n, m, k, n_rounds) or uses_core else Stage(computed=n * k),
-    }
+    fit = FitWork(n, space.metric, settings, is_cheap=space.distances_to(first, first).is_cheap)
+    stages = {name: work for name, work in fit.stages().items() if work != NOTHING}
     run = Run(settings.n_jobs, settings.random_state, Stages())
-    rates = measure_rates(space.choose(choose_sample(space)), m, k, run)
-    n_distances = int(sum(stage.n_distances for stage in stages.values()))
+    rates = measure_rates(space.choose(choose_sample(space)), fit.m, fit.k, fit.refining.n_points, run)
+    n_distances = int(sum(work.n_distances for work in stages.values()))
+    core_bytes = 4 * n * n if fit.has_core and fit.m < n and is_kept(n, n, settings.memory_limit) else 0
     return CostEstimate(
         n_samples=n,
-        n_searched=n_searched,
-        n_clusters=k,
+        n_searched=fit.n_searched,
+        n_clusters=fit.k,
         metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "function"),
-        batch_size=m,
-        block_storage=storage,
-        block_bytes=4 * n_searched * m,
-        memory_bytes=count_bytes(n, m, k, n_searched, space.rows, storage, settings.memory_limit, n_rounds)
-        + (4 * n * n if uses_core and m < n and is_kept(n, n, settings.memory_limit) else 0),
+        batch_size=fit.m,
+        block_storage=fit.storage,
+        block_bytes=4 * fit.n_searched * fit.m,
+        memory_bytes=count_bytes(fit, space.rows, settings.memory_limit) + core_bytes,
         n_distances=n_distances,
         share_of_all_pairs=n_distances / n**2,
-        n_passes=n_passes,
-        n_refine_rounds=n_rounds,
+        n_passes=fit.n_passes,
+        n_refine_rounds=fit.n_rounds,
         n_jobs=settings.n_jobs,
-        seconds={name: stage.seconds(rates) for name, stage in stages.items() if stage != Stage()},
+        seconds={name: work.seconds(rates) for name, work in stages.items()},
     )
 
 
-def count_of_block(space: Space, n: int, m: int) -> int:
-    """Return how many dissimilarities of a whole block are computed; of a symmetric square one, about half."""
-    return count_mirrored(n) if m == n and space.metric.is_mirrored else n * m
-
-
-def count_passes(settings: Settings) -> int:
-    """Return the usual number of passes of the search; the best single medoid is found in one."""
-    return 1 if settings.n_clusters == 1 else min(settings.max_iter, USUAL_PASSES)
-
-
-def count_rounds(n: int, m: int, settings: Settings) -> int:
-    """Return the usual number of rounds of refinement; a batch of all rows needs none."""
-    return 0 if m == n else min(settings.refine, USUAL_ROUNDS)
-
-
-def is_assigned(n: int, m: int, k: int, n_rounds: int) -> bool:
-    """Tell whether refinement has assigned all rows already, to compare objectives."""
-    return n_rounds > 0 and count_refining(n, m, k).n_points < n
-
-
-def search_work(n: int, m: int, n_passes: int, storage: str, n_starts: int) -> Stage:
-    """Return the work of the swap search among n candidates."""
-    swept = m * n * n_passes
-    computed = {"whole": 0, "reduced": n * m, "recomputed": swept}[storage]
-    return Stage(computed=computed * n_starts, searched=swept * n_starts)
-
-
-def refinement_work(n: int, m: int, k: int, n_searched: int, n_rounds: int, storage: str, n_times: float) -> Stage:
-    """Return the work of so many refinements."""
-    if n_rounds == 0:
-        return Stage()
-    confirming = count_refining(n, m, k)
-    points = confirming.n_points
-    # A point is compared with the candidates of all medoids, or with those of its groups.
-    compared = GROUP_SIZE * GROUPS_OF_POINT if confirming.in_groups else k
-    candidates = n_rounds * CANDIDATES_PER_MEDOID * compared
-    n_of_all = n_rounds if points == n else min(n_rounds, USUAL_ROUNDS_OF_ALL)
-    judged = n_of_all * n * min(JUDGES_PER_CLUSTER, points / k)
-    labelled = 0 if points == n else n * k * (n_of_all + 2)  # for members, and for the objectives before and after
-    screened = n_rounds * min(points, count_screened(n, n_searched)) * m
-    confirmed = (k + candidates) * points
-    computed = judged + labelled + (screened if storage == "recomputed" or n_searched < n else 0)
-    searched = screened + PASSES_OF_ROUND * confirmed
-    return Stage(computed=computed * n_times, confirmed=confirmed * n_times, searched=searched * n_times)
-
-
-def pool_work(n: int, m: int, k: int, n_starts: int, n_rounds: int, *, uses_core: bool) -> Stage:
-    """Return the work of the search that combines what all starts have found, and the core."""
-    if k == 1 or (n_starts == 1 and not uses_core):
-        return Stage()
-    pool = k * n_starts * (1 if n_rounds == 0 else 2)  # the medoids, and as many that came close in a refinement
-    pool, n_kicks = (pool + CORE_PER_MEDOID * k, KICKS_OF_CORE) if uses_core else (pool, n_starts * KICKS_PER_START)
-    points = count_confirming(n, m, k, pool, n).n_points
-    labelled = n * k * (n_starts + (0 if points == n else 2))  # the objectives of all starts, and of the result
-    return Stage(computed=labelled, confirmed=pool * points, searched=n_kicks * pool * points)
-
-
-def core_work(n: int, m: int, memory_limit: int) -> Stage:
-    """Return the work of the Lagrangian dual; all pairs are known if all rows are the batch."""
-    if m == n:
-        return Stage(searched=PASSES_OF_CORE * n * n)
-    if is_kept(n, n, memory_limit):
-        return Stage(kept=n * n, searched=(PASSES_OF_CORE - 1) * n * n)
-    return Stage(computed=PASSES_OF_CORE * n * n)
-
-
-def count_bytes(
-    n: int, m: int, k: int, n_searched: int, rows: Rows, storage: str, memory_limit: int, n_rounds: int
-) -> int:
+def count_bytes(fit: FitWork, rows: Rows, memory_limit: int) -> int:
     """Return the memory that a fit takes at most beyond X, by the formulas of docs/large_data.md."""
-    kept = {"whole": 4 * n_searched * m, "recomputed": 0}.get(storage)
+    n, m, k, n_searched = fit.n, fit.m, fit.k, fit.n_searched
+    kept = {"whole": 4 * n_searched * m, "recomputed": 0}.get(fit.storage)
     if kept is None:
         rank = affordable_rank(n_searched, m, k, memory_limit)
         kept = min(memory_limit, int(6 * n_searched * m * rank / (k + 1)))
     if n_searched < n:
         kept += n_searched * rows.row_size * rows.dtype.itemsize
-    points = count_refining(n, m, k).n_points if n_rounds else 0
-    if n_rounds and count_refining(n, m, k).in_groups:
+    points = fit.refining.n_points if fit.n_rounds else 0
+    if fit.n_rounds and fit.refining.in_groups:
         entries = MOST_ENTRIES_OF_GROUP  # the candidates of one group at a time
     else:
         entries = (1 + CANDIDATES_PER_MEDOID) * k * points

@@ -67,8 +67,10 @@ from onebatchpam.search.first_medoids import (
 )
 from onebatchpam.search.groups import GROUP_SIZE, GROUPS_OF_POINT, MOST_ENTRIES_OF_GROUP
 from onebatchpam.search.ordering import Ordered, Prefixes, measure_prefixes, order_medoids
+from onebatchpam.search.pool import count_kicked
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.refine import (
+    Confirming,
     Refined,
     Refinement,
     check_rounds,

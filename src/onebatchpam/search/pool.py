@@ -35,7 +35,7 @@ class PoolSearch:
         """Search for medoids among the rows of a block, which are the pool."""
         best = run_swaps(block, start, weights, options, run)
         n_free, n_others = len(start) - options.n_fixed, block.n - len(start)
-        n_kicked = min(max(LEAST_KICKED, int(len(start) * SHARE_KICKED)), n_free, n_others)
+        n_kicked = min(count_kicked(len(start)), n_free, n_others)
         if n_free == 1 or n_kicked == 0:
             return best  # swaps of one medoid are all that can be done
         idle = 0
@@ -52,3 +52,8 @@ class PoolSearch:
             if idle == self._n_kicks // 2:
                 break
         return best
+
+
+def count_kicked(k: int) -> int:
+    """Return how many of k medoids a kick replaces, if so many may be replaced."""
+    return max(LEAST_KICKED, int(k * SHARE_KICKED))
