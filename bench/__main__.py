@@ -17,6 +17,7 @@ from bench.measure.process import TaskError
 from bench.report import report
 from bench.studies import (
     against,
+    bandit,
     certificate,
     chaos,
     complexity,
@@ -56,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         limits,
         complexity,
         theorem,
+        bandit,
         embeddings,
         series,
         costly,
