@@ -18,6 +18,7 @@ from bench.report import report
 from bench.studies import (
     against,
     alternatives,
+    bandit,
     certificate,
     chaos,
     complexity,
@@ -58,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         alternatives,
         complexity,
         theorem,
+        bandit,
         embeddings,
         series,
         costly,

@@ -124,6 +124,30 @@ def medoid_of(block: ArrayLike) -> tuple[int, float]:
     return int(np.argmin(sums)), float(sums.min())
 
 
+def cluster_statistics(block: ArrayLike, labels: Sequence[int]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Return (diameter, separation, isolation) of each cluster and (silhouette, neighbour) of each row.
+
+    The block holds all pairs of rows, all of which belong to one of several clusters.
+    """
+    D, labels = np.asarray(block, np.float64), list(labels)
+    members = [[i for i, label in enumerate(labels) if label == name] for name in sorted(set(labels))]
+    clusters, rows = [], []
+    for inside in members:
+        outside = [i for i in range(len(labels)) if i not in inside]
+        diameter = max(D[j, i] for i in inside for j in inside if i != j) if len(inside) > 1 else 0.0
+        separation = min(D[j, i] for i in inside for j in outside)
+        is_l = all(D[j, i] < D[h, i] for i in inside for j in inside if i != j for h in outside)
+        isolation = "no" if len(inside) == 1 else "L*" if diameter < separation else "L" if is_l else "no"
+        clusters.append((diameter, separation, isolation))
+    for i in range(len(labels)):
+        own = next(c for c, inside in enumerate(members) if i in inside)
+        means = [np.mean([D[j, i] for j in inside if j != i]) if inside != [i] else 0.0 for inside in members]
+        b, neighbour = min((mean, c) for c, mean in enumerate(means) if c != own)
+        a = means[own]
+        rows.append(((b - a) / max(a, b) if len(members[own]) > 1 and max(a, b) > 0 else 0.0, neighbour))
+    return clusters, rows
+
+
 def medoid_silhouette(block: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the mean over all columns of 1 - d1 / d2, with the two smallest entries d1 <= d2; of 1 where d1 is 0."""
     nearest, second = np.sort(np.asarray(block, np.float64), axis=0)[:2]

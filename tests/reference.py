@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naive import (  # noqa: F401 (tests find them here)
+    cluster_statistics,
     dissimilarities,
     distance_block,
     gower,

@@ -117,14 +117,17 @@ def fetch_data(names: Iterable[str], setting: Setting) -> dict[str, str]:
     return faults
 
 
-def execute(config: Config, setting: Setting, store: Store, *, again: str = "never", only: str = "") -> int:
+def execute(
+    config: Config, setting: Setting, store: Store, *, again: str = "never", since: str = "", only: str = ""
+) -> int:
     """Make the runs that have no record yet; return how many were due.
 
-    `again` says which runs are repeated: "never", "failed", or "all".
+    `again` says which runs are repeated: "never", "failed", or "all". Runs that finished before the
+    date `since` are repeated as well.
     """
     known = store.read()
     runs = [run for run in config.list_runs() if only in str(run)]
-    due = [run for run in runs if is_due(known.get(run), again)]
+    due = [run for run in runs if is_due(known.get(run), again, since)]
     faults = fetch_data(dict.fromkeys(run.dataset for run in due), setting)
     common = {
         "experiment": config.experiment,
@@ -135,7 +138,8 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
     reasons = {run: CONTESTANTS[run.method].explain_absence() or faults.get(run.dataset) for run in due}
     for run, reason in reasons.items():
         if reason is not None:
-            store.append({**run.as_dict(), "status": "unavailable", "reason": reason, "elapsed": 0.0, **common})
+            outcome = {"status": "unavailable", "reason": reason, "elapsed": 0.0, "finished": name_moment()}
+            store.append({**run.as_dict(), **outcome, **common})
     possible = [run for run in due if reasons[run] is None]
     thread_limit = dict.fromkeys(THREAD_VARIABLES, str(setting.threads))  # for libraries that are not told otherwise
     with patch.dict(os.environ, thread_limit), open_bar(len(runs), len(runs) - len(possible)) as bar:
@@ -145,16 +149,22 @@ def execute(config: Config, setting: Setting, store: Store, *, again: str = "nev
             started = time.perf_counter()
             outcome = make_run(run, setting)
             elapsed = time.perf_counter() - started
-            finished = datetime.now(UTC).isoformat(timespec="seconds")
-            known[run] = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": finished, **common}
+            known[run] = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": name_moment(), **common}
             store.append(known[run])
             bar.update()
     return len(due)
 
 
-def is_due(record: Record | None, again: str) -> bool:
-    """Say whether a run is to be made, given its record."""
-    return record is None or again == "all" or (again == "failed" and record["status"] != "ok")
+def name_moment() -> str:
+    """Return the present moment; as text, moments are in the order of time."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def is_due(record: Record | None, again: str, since: str = "") -> bool:
+    """Say whether a run is to be made, given its record; a record without a moment is older than any date."""
+    if record is None or again == "all" or record.get("finished", "") < since:
+        return True
+    return again == "failed" and record["status"] != "ok"
 
 
 def open_bar(total: int, done: int) -> tqdm:
@@ -199,7 +209,7 @@ def run_experiment(arguments: argparse.Namespace) -> None:
     setting = Setting(arguments.data, arguments.variant, threads, limits, arguments.in_process)
     store = Store(arguments.results, name_store(config, arguments.variant, arguments.threads))
     again = "all" if arguments.again else "failed" if arguments.retry else "never"
-    n_made = execute(config, setting, store, again=again, only=arguments.only)
+    n_made = execute(config, setting, store, again=again, since=arguments.since, only=arguments.only)
     records = store.read()
     failed = sum(record["status"] != "ok" for record in records.values())
     print(f"{n_made} runs made; {store.plain} has {len(records)} runs, {failed} of them without a result")
@@ -219,6 +229,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="only runs whose name contains this text")
     parser.add_argument("--retry", action="store_true", help="repeat the runs that have no result")
     parser.add_argument("--again", action="store_true", help="repeat all runs")
+    parser.add_argument(
+        "--since", default="", metavar="DATE", help="repeat runs recorded before this day or moment (UTC), 2026-01-31"
+    )
     parser.add_argument("--as-published", action="store_true", help="add LWCS with the weights of its authors' code")
     parser.add_argument(
         "--in-process", action="store_true", help="all runs in this process: quicker, without limits and peak memory"

@@ -45,7 +45,15 @@ if TYPE_CHECKING:
     from onebatchpam.batch import batch_size, required_batch_size
     from onebatchpam.bounds import LowerBound
     from onebatchpam.data import DistinctRows, collapse_duplicates, scan_parquet
-    from onebatchpam.evaluation import KSelection, estimate_cost, lower_bound, medoid_silhouette, select_k
+    from onebatchpam.evaluation import (
+        ClusterStatistics,
+        KSelection,
+        cluster_statistics,
+        estimate_cost,
+        lower_bound,
+        medoid_silhouette,
+        select_k,
+    )
     from onebatchpam.metrics import block_metric, native_metric, pair_metric
     from onebatchpam.search import SwapResult, swap_search
     from onebatchpam.space import distance_block
@@ -57,6 +65,7 @@ __all__ = [
     "Alternate",
     "BanditPAM",
     "ClusterMedoids",
+    "ClusterStatistics",
     "ClusterTable",
     "CostEstimate",
     "DistinctRows",
@@ -78,6 +87,7 @@ __all__ = [
     "__version__",
     "batch_size",
     "block_metric",
+    "cluster_statistics",
     "collapse_duplicates",
     "distance_block",
     "estimate_cost",

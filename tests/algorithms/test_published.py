@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import silhouette_score
 
-from onebatchpam import PAM, FasterPAM
+from onebatchpam import PAM, FasterPAM, cluster_statistics, distance_block
 
 # The 75 points of Ruspini (1970), in the order of R's `cluster::ruspini`.
 RUSPINI = np.fromstring(
@@ -29,10 +28,92 @@ class TestRuspini:
         assert model.inertia_ / 75 == pytest.approx(11.48637, abs=5e-6)
         np.testing.assert_array_equal(np.sort(model.medoid_indices_) + 1, [10, 32, 52, 70])
         np.testing.assert_array_equal(np.sort(model.cluster_sizes_), [15, 17, 20, 23])
-        assert silhouette_score(RUSPINI, model.labels_) == pytest.approx(0.737657, abs=5e-7)
+        assert cluster_statistics(RUSPINI, model.labels_).silhouette == pytest.approx(0.737657, abs=5e-7)
 
     def test_five_medoids(self):
         assert PAM(5).fit(RUSPINI).inertia_ / 75 == pytest.approx(10.396, abs=5e-4)
         for seed in range(5):  # a single start of eager swaps ends in another local optimum
             model = FasterPAM(5, n_init=30, random_state=seed).fit(RUSPINI)
             assert model.inertia_ / 75 == pytest.approx(10.396, abs=5e-4)
+
+
+NA = np.nan
+
+
+def standardise(X):
+    """Scale columns as R does: by their mean and their mean absolute deviation, over the values that are known."""
+    centred = X - np.nanmean(X, axis=0)
+    return centred / np.nanmean(np.abs(centred), axis=0)
+
+
+def manhattan_of_known(A, B):
+    """Compare blocks of rows by the columns that both have, scaled up to all columns, as R does."""
+    differences = np.abs(A[:, None] - B[None])
+    return np.nanmean(differences, axis=2) * A.shape[1]
+
+
+class TestPAMOfR:
+    """The tests of `pam` in R's package cluster, by the numbers that they print (pam.Rout.save)."""
+
+    SEVERAL_SCALES = np.array(
+        [
+            [9, 12, 12, 15, 9, 9, 13, 11, 15, 10, 13, 13, 13, 15, 8, 13, 13, 10, 7, 9, 6, 11, 3],
+            [5, 9, 3, 5, 1, 1, 2, NA, 10, 1, 4, 7, 4, NA, NA, 5, 2, 4, 3, 3, 6, 1, 1],
+            [63, 41, 59, 50, 290, 226, 60, 36, 32, 121, 70, 51, 79, 32, 42, 39, 76, 60, 56, 88, 57, 309, 254],
+            [146, 43, 78, 88, 314, 149, 78, NA, 238, 153, 159, 222, 203, NA, NA, 74, 100, 111, 9, 180, 50, 256, 107],
+        ]
+    ).T
+
+    def test_missing_values_with_manhattan(self):
+        X = np.array([np.arange(-3, 5) ** 2, [0, 1, 2, 3, 4, 5, 6, NA], [1, 2, NA, 7, NA, 8, 9, 8]]).T
+        built, model = (PAM(2, metric=manhattan_of_known, max_iter=most).fit(X) for most in (0, 100))
+        assert built.inertia_ / 8 == model.inertia_ / 8 == 6.375
+        assert set(model.medoid_indices_ + 1) == {2, 6}
+        first = model.labels_[1]
+        np.testing.assert_array_equal(model.labels_ == first, [True] * 3 + [False] * 5)
+
+    def test_missing_values_with_euclidean(self):
+        X = standardise(self.SEVERAL_SCALES)
+        assert distance_block(X, X, "nan_euclidean").max() == pytest.approx(8.51931, abs=5e-6)
+        built, model = (PAM(5, metric="nan_euclidean", max_iter=most).fit(X) for most in (0, 100))
+        assert built.inertia_ / 23 == pytest.approx(0.9368049, abs=5e-8)
+        assert model.inertia_ / 23 == pytest.approx(0.8621860, abs=5e-8)
+        assert set(model.medoid_indices_ + 1) == {15, 8, 14, 22, 23}
+        groups = [1, 2, 2, 3, 4, 4, 2, 2, 3, 2, 2, 2, 2, 3, 1, 2, 2, 2, 1, 1, 1, 4, 5]
+        pairs = set(zip(model.labels_.tolist(), groups, strict=True))
+        assert len(pairs) == 5
+
+    def test_a_start_of_ones_own(self):
+        X, start = standardise(self.SEVERAL_SCALES), [0, 2, 19, 1, 4]
+        begun = PAM(5, metric="nan_euclidean", init=start, max_iter=0).fit(X)
+        # A fifth swap would gain 0, and less than rounding decides whether it is made.
+        model = PAM(5, metric="nan_euclidean", init=start, tol=1e-6).fit(X)
+        assert begun.inertia_ == pytest.approx(29.8745, abs=5e-5)
+        assert model.inertia_ / 23 == pytest.approx(0.8627319, abs=5e-8)
+        assert set(model.medoid_indices_ + 1) == {15, 8, 14, 5, 6}
+        assert model.n_swaps_ == 4
+
+    def test_dissimilarities_with_missing_values(self):
+        """`daisy` of 0, 1 and NA, and `dist(x, "manhattan")`, for some pairs of rows."""
+        X = np.array([[0, NA, 0, 1, 1], [0, 0, 1, 1, NA], [0, 1, 1, 0, 0], [NA, 0, NA, 0, 1]])
+        block = distance_block(X, X, "nan_euclidean")
+        np.testing.assert_allclose(
+            block[np.triu_indices(4, 1)], [1.290994, 1.936492, 1.581139, 1.581139, 1.581139, 1.825742], atol=5e-7
+        )
+        Y = np.array([[0, -5], [-4, -14], [-22, NA], [-14, -35], [113, 47], [104, NA]])
+        block = manhattan_of_known(Y, Y)
+        np.testing.assert_array_equal(block[0], [0, 13, 44, 44, 165, 208])
+        np.testing.assert_array_equal(block[2], [44, 36, 0, 16, 270, 252])
+
+
+class TestKMedoids:
+    """The matrix of the tests of kmedoids, and the losses that its `pam_build`, `pam` and `fasterpam` give."""
+
+    MATRIX = np.array([[0, 2, 3, 4, 5], [2, 0, 6, 7, 8], [3, 6, 0, 9, 10], [4, 7, 9, 0, 11], [5, 8, 10, 11, 0]])
+
+    def test_pam(self):
+        assert PAM(2, metric="precomputed", max_iter=0).fit(self.MATRIX).inertia_ == 9
+        assert PAM(2, metric="precomputed").fit(self.MATRIX).inertia_ == 9
+
+    def test_fasterpam(self):
+        assert FasterPAM(2, metric="precomputed", init="build").fit(self.MATRIX).inertia_ == 9

@@ -10,8 +10,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from bench.__main__ import main
-from bench.measure.records import Store
-from bench.studies import complexity, pages, theorem
+from bench.measure.records import Run, Store
+from bench.studies import bandit, complexity, pages, theorem
 
 
 def test_the_tables_of_the_pages_are_those_of_the_records(capsys):
@@ -99,3 +99,20 @@ def test_a_batch_of_all_rows_has_the_medoids_of_fasterpam(monkeypatch, tmp_path,
     assert main(["theorem", "--seeds", "2", "--results", str(tmp_path)]) == 0
     table = theorem.tabulate(Store(tmp_path, "theorem").read())
     assert table.loc["places", "m = 1,000"] == "0.00 % (2)"
+
+
+def test_banditpam_beside_the_package_of_its_authors():
+    seconds = {"BanditPAM++-2": 0.1, "banditpam, T = 2": 4.0}
+    records = {
+        Run("abalone", None, 10, "manhattan", method, seed): {
+            "status": "ok",
+            "objective": 100.0 + seed,
+            "seconds": each,
+        }
+        for method, each in seconds.items()
+        for seed in (0, 2)
+    }
+    table = bandit.tabulate(records)
+    assert table.index.tolist() == ["abalone, T = 2"]
+    assert table["objective, ours"].tolist() == ["101 ± 1.4 (2)"]
+    assert table[["difference", "times as fast"]].to_numpy().tolist() == [["+0.00 %", "40"]]

@@ -61,6 +61,8 @@ def test_which_runs_are_due():
     assert [is_due(record, "never") for record in (None, good, bad)] == [True, False, False]
     assert [is_due(record, "failed") for record in (None, good, bad)] == [True, False, True]
     assert [is_due(record, "all") for record in (None, good, bad)] == [True, True, True]
+    old, new = ({**good, "finished": f"2026-01-{day}T12:00:00+00:00"} for day in (30, 31))
+    assert [is_due(record, "never", "2026-01-31") for record in (None, good, old, new)] == [True, True, True, False]
 
 
 def test_the_time_left_is_that_of_the_same_runs_with_other_seeds():
@@ -137,7 +139,7 @@ def test_errors_of_experiments_are_told(old, new, message, tmp_path):
 
 def test_an_unknown_experiment_is_told(capsys):
     assert main(["run", "huge"]) == 2
-    assert "there is no experiment 'huge': expected one of ablation, batch, euclidean" in capsys.readouterr().err
+    assert "there is no experiment 'huge': expected one of ablation, bandit, batch" in capsys.readouterr().err
 
 
 def test_all_experiments_can_be_read():

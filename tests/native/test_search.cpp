@@ -15,6 +15,7 @@
 #include "search/arms.hpp"
 #include "search/dual.hpp"
 #include "search/reduce.hpp"
+#include "search/silhouette.hpp"
 #include "search/swap.hpp"
 
 using namespace obp;
@@ -32,6 +33,70 @@ double batch_loss(const std::vector<float>& block, std::size_t m, const std::vec
         loss += weights[j] * nearest;
     }
     return loss;
+}
+
+// Returns the sum of d1 / d2, the distances to the two nearest medoids; 0 where d1 is 0.
+double silhouette_loss(const std::vector<float>& block, std::size_t m, const std::vector<std::int64_t>& medoids,
+                       const std::vector<double>& weights) {
+    double loss = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+        std::vector<double> distances;
+        for (const std::int64_t medoid : medoids) distances.push_back(block[static_cast<std::size_t>(medoid) * m + j]);
+        std::sort(distances.begin(), distances.end());
+        if (distances[0] > 0) loss += weights[j] * distances[0] / distances[1];
+    }
+    return loss;
+}
+
+void test_silhouette_search(const char* level) {
+    const std::size_t n = 300, m = 83, p = 3;
+    auto rows = random_rows<float>(n, p, 4);
+    std::copy_n(rows.begin(), 5 * p, rows.begin() + 100 * p);  // some rows are equal
+    std::vector<float> block(n * m);
+    PackedColumns(Metric::manhattan, InputType::float32, rows.data(), m, p).fill(rows.data(), n, block.data(), m, 2);
+    std::vector<double> weights(m), scratch(6);
+    for (std::size_t j = 0; j < m; ++j) weights[j] = static_cast<double>(j % 4);
+    for (const std::size_t k : {2, 3, 6})
+        for (const std::size_t n_fixed : {std::size_t{0}, std::size_t{1}, k}) {
+            std::vector<std::int64_t> start, first_medoids;
+            for (std::size_t slot = 0; slot < k; ++slot) start.push_back(static_cast<std::int64_t>(7 * slot));
+            std::vector<float> medoid_rows;
+            for (const std::int64_t medoid : start) {
+                const float* row = block.data() + static_cast<std::size_t>(medoid) * m;
+                medoid_rows.insert(medoid_rows.end(), row, row + m);
+            }
+            for (const int n_threads : {1, 2, 4})
+                for (const std::size_t tile : {n, SilhouetteSearch::chunk_size}) {
+                    SilhouetteSearch search(n, start.data(), k, medoid_rows.data(), m, weights.data(), 0, n_fixed);
+                    while (!search.converged())
+                        for (std::size_t first = 0; first < n && !search.converged(); first += tile)
+                            search.sweep({block.data() + first * m, std::min(tile, n - first), m, m}, first, n_threads);
+                    if (first_medoids.empty()) first_medoids = search.medoids();
+                    check(search.medoids() == first_medoids, "threads and tiles change no medoid", level);
+                    const double loss = silhouette_loss(block, m, search.medoids(), weights);
+                    check(std::abs(search.loss() - loss) <= 1e-9 * loss, "the silhouette equals its definition", level);
+                    if (n_fixed == k || n_threads > 1 || tile < n) continue;
+                    bool is_right = true, is_optimal = true;
+                    for (std::size_t i = 0; i < n; ++i) {
+                        if (std::count(first_medoids.begin(), first_medoids.end(), static_cast<std::int64_t>(i)))
+                            continue;
+                        double best = std::numeric_limits<double>::infinity();
+                        for (std::size_t slot = n_fixed; slot < k; ++slot) {
+                            auto swapped = first_medoids;
+                            swapped[slot] = static_cast<std::int64_t>(i);
+                            best = std::min(best, silhouette_loss(block, m, swapped, weights));
+                        }
+                        const Swap swap = search.evaluate(block.data() + i * m, scratch.data());
+                        is_right &= std::abs(loss - swap.gain - best) <= 1e-6 * loss;
+                        is_optimal &= best >= loss * (1 - 1e-9);
+                    }
+                    check(is_right, "the gain of the best swap equals its definition", level);
+                    check(is_optimal, "no single swap improves the silhouette", level);
+                }
+            const bool keeps =
+                std::equal(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(n_fixed), first_medoids.begin());
+            check(keeps, "fixed medoids stay where they are", level);
+        }
 }
 
 void test_swap_search(const char* level) {
@@ -350,6 +415,7 @@ void test_arms(const char* level) {
 
 void test_search(const char* level) {
     test_swap_search(level);
+    test_silhouette_search(level);
     test_any_entries(level);
     test_fixed_medoids(level);
     test_scans(level);

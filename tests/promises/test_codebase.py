@@ -86,7 +86,7 @@ def test_examples_run_and_modules_are_documented(name):
     sorted(
         set(onebatchpam.__all__)
         - {"ClusterMedoids", "ClusterTable", "CostEstimate", "DistinctRows", "FitSummary", "KSelection", "LowerBound"}
-        - {"Representatives", "RowAssessment", "SwapResult", "__version__"}
+        - {"ClusterStatistics", "Representatives", "RowAssessment", "SwapResult", "__version__"}
     ),
 )
 def test_public_functions_have_examples(name):

@@ -223,7 +223,7 @@ IGNORED = {"self", "y"}
 # Made by the package, not by users.
 RESULTS = {
     *("ClusterMedoids", "ClusterTable", "CostEstimate", "DistinctRows", "FitSummary", "KSelection", "LowerBound"),
-    *("Representatives", "RowAssessment", "SwapResult"),
+    *("ClusterStatistics", "Representatives", "RowAssessment", "SwapResult"),
 }
 
 
@@ -284,6 +284,7 @@ def plot(X, **arguments):
 FUNCTIONS = {
     "batch_size": lambda X, **given: onebatchpam.batch_size(**{"n": 100, "k": 2, **given}),
     "block_metric": lambda X, **given: onebatchpam.block_metric(**{"function": manhattan, **given}),
+    "cluster_statistics": lambda X, **given: onebatchpam.cluster_statistics(X, **{"labels": [0, 1] * 15, **given}),
     "collapse_duplicates": lambda X, **given: onebatchpam.collapse_duplicates(X, **given),
     "distance_block": lambda X, **given: onebatchpam.distance_block(X, X, **given),
     "medoid_silhouette": lambda X, **given: medoid_silhouette(X, **given),

@@ -68,6 +68,7 @@ MODELS = {
     "RandomMedoids": (RandomMedoids(K, random_state=0), X),
 }
 FUNCTIONS = {
+    "cluster_statistics": lambda: onebatchpam.cluster_statistics(X, LABELS, n_jobs=2).silhouettes,
     "collapse_duplicates": lambda: onebatchpam.collapse_duplicates(np.repeat(X, 2, axis=0)),
     "distance_block": lambda: onebatchpam.distance_block(X, X[:50], n_jobs=2),
     "lower_bound": lambda: onebatchpam.lower_bound(X, [1, 2, 3], random_state=0).bound,

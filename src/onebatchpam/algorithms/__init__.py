@@ -17,7 +17,13 @@ from onebatchpam.algorithms.base import MedoidEstimator, read_features
 from onebatchpam.algorithms.batch_search import BatchSearch
 from onebatchpam.algorithms.clara import FasterCLARA
 from onebatchpam.algorithms.clarans import CLARANS
-from onebatchpam.algorithms.cluster_medoids import ClusterMedoids, medoids_of
+from onebatchpam.algorithms.cluster_medoids import (
+    ClusterMedoids,
+    check_labels,
+    medoids_of,
+    split_clusters,
+    split_points,
+)
 from onebatchpam.algorithms.cost import CostEstimate
 from onebatchpam.algorithms.fastermsc import DynMSC, FasterMSC
 from onebatchpam.algorithms.fasterpam import FasterPAM
