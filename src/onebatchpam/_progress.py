@@ -15,6 +15,8 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from onebatchpam._interrupts import noting_interrupts, raise_if_interrupted
+
 SECONDS_BEFORE_A_BAR = 0.5
 
 
@@ -28,6 +30,12 @@ class Bar(tqdm):  # type: ignore[misc]
         """Return the text of the bar, with slow rates like "9.35s/round" instead of "9.35s/ rounds"."""
         return re.sub(r"s/ (\w+?)s\b", r"s/\1", tqdm.format_meter(*arguments, **named))
 
+    def update(self, n: float | None = 1) -> bool | None:
+        """Move on by n, unless the user has pressed Ctrl-C."""
+        raise_if_interrupted()
+        moved: bool | None = super().update(n)
+        return moved
+
     def finish(self) -> None:
         """Show a stage that ended before its largest possible total as complete."""
         if not self.disable:
@@ -38,8 +46,9 @@ class Bar(tqdm):  # type: ignore[misc]
 class Silence:
     """Stands for a bar where nobody looks; a bar of tqdm takes as long to make as a stage of a small fit."""
 
-    def update(self, n: int = 1) -> None:
-        """Show nothing."""
+    def update(self, n: float | None = 1) -> None:
+        """Show nothing, but let Ctrl-C end the stage."""
+        raise_if_interrupted()
 
     def set_postfix(self, *told: Any, **named: Any) -> None:
         """Tell nothing."""
@@ -81,10 +90,11 @@ class Stages:
         self._print_line(unless=name)
         start = time.perf_counter()
         if not (self._shows_bars or self._prints_lines):
-            yield SILENCE
+            with noting_interrupts():
+                yield SILENCE
             self._add_seconds(name, start)
             return
-        with Bar(
+        bar = Bar(
             total=total,
             initial=0 if part is None else part.start,
             desc=name,
@@ -93,7 +103,8 @@ class Stages:
             disable=not self._shows_bars,
             delay=0 if has_been_shown else SECONDS_BEFORE_A_BAR,
             leave=is_last,
-        ) as bar:
+        )
+        with bar, noting_interrupts():
             yield bar
         self._add_seconds(name, start)
         told = getattr(bar, "postfix", None)  # which a disabled bar has only if it was set

@@ -147,7 +147,10 @@ def test_whatever_ends_a_run_nothing_is_left(error, message, code, stage, file, 
 
 
 def test_an_interrupt_that_a_library_loses_still_ends_the_run(file, out, capsys, monkeypatch):
+    stages = []
+
     def lose_interrupt(name):
+        stages.append(name)
         if name == "swap search":
             with suppress(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
@@ -157,6 +160,7 @@ def test_an_interrupt_that_a_library_loses_still_ends_the_run(file, out, capsys,
     assert main(["cluster", file, "-k", "2", "-o", str(out)]) == 130
     assert "interrupted; nothing has been written" in capsys.readouterr().err
     assert not list(out.parent.iterdir())
+    assert stages[-1] == "swap search"  # which did not go on
     assert signal.getsignal(signal.SIGINT) is former
     monkeypatch.undo()
     assert main(["cluster", file, "-k", "2", "-o", str(out)]) == 0  # the next run does not remember it

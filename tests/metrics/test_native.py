@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import reference
-from onebatchpam import OneBatchPAM, _core, distance_block
-from onebatchpam.metrics.native import NATIVE_METRICS
+from onebatchpam import FasterPAM, OneBatchPAM, _core, distance_block
+from onebatchpam.metrics.native import NATIVE_METRICS, as_kernels_read
 from onebatchpam.metrics.registry import ALIASES, METRICS
 
 NATIVE_DTYPES = ("float32", "float64", "uint8")
@@ -318,6 +318,18 @@ def test_bytes_whose_squares_do_not_fit_in_32_bits():
     expected = reference.distance_block(X, X, "euclidean")
     # The rows are compared as floats instead, whose rounding errors add up over so many features.
     np.testing.assert_allclose(distance_block(X, X, "euclidean"), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_at_odd_addresses(dtype):
+    X = np.random.RandomState(0).rand(50, 3).astype(dtype)
+    odd = np.frombuffer(b"-" + X.tobytes(), np.uint8)[1:].view(dtype).reshape(X.shape)
+    assert not odd.flags.aligned
+    assert as_kernels_read(odd, dtype).flags.aligned
+    assert as_kernels_read(X, dtype) is X
+    model, expected = (FasterPAM(3, random_state=0).fit(rows) for rows in (odd, X))
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.inertia_ == expected.inertia_
 
 
 class TestLargeNumbers:

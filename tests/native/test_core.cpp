@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "distances/packed_columns.hpp"
 #include "kernels/table.hpp"
 #include "parallel.hpp"
+#include "search/swap.hpp"
 
 using namespace obp;
 
@@ -51,21 +53,35 @@ double sum_squares() {
     return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-void test_lack_of_memory() {
-    const double expected = sum_squares();
+// The loss of medoids that are found by a swap search on the distances of random rows.
+double search_medoids() {
+    constexpr std::size_t n = 100, p = 5;
+    const std::vector<float> rows = random_rows<float>(n, p, 1);
+    const std::vector<double> weights(n, 1.0);
+    const std::vector<std::int64_t> start{0, 1, 2};
+    std::vector<float> block(n * n);
+    PackedColumns(Metric::euclidean, InputType::float32, rows.data(), n, p).fill(rows.data(), n, block.data(), n, 2);
+    SwapSearch search(n, start.data(), start.size(), block.data(), n, weights.data(), 0);
+    while (!search.converged()) search.sweep(BlockView{block.data(), n, n, n}, 0, 2);
+    return search.loss();
+}
+
+// Lets each allocation of a function fail in turn.
+void test_lack_of_memory(double (*compute)()) {
+    const double expected = compute();
     int n_failures = 0;
     bool had_enough = false;
     for (long n_allocations = 0; !had_enough; ++n_allocations) {
-        double sum = expected;
+        double result = expected;
         allocations_left = n_allocations;
         try {
-            sum = sum_squares();
+            result = compute();
             had_enough = allocations_left >= 0;
         } catch (const std::bad_alloc&) {
             ++n_failures;
         }
         allocations_left = -1;
-        check(sum == expected, "a team with little memory gives the right result or an error", "-");
+        check(result == expected, "little memory gives the right result or an error", "-");
     }
     check(n_failures > 0, "a lack of memory reaches the caller", "-");
 }
@@ -82,7 +98,8 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 int main() {
     test_team();
-    test_lack_of_memory();
+    test_lack_of_memory(sum_squares);
+    test_lack_of_memory(search_medoids);
     test_other_metrics();
     for (const Kernels* level : available_kernels()) {
         check(force_kernels(level->name), "an available level can be chosen", level->name);

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 import children
+from faults import make_rows
 from interruptions import CASES, be_interrupted
+from onebatchpam import FasterPAM, block_metric
+from onebatchpam._interrupts import noting_interrupts
+from onebatchpam._progress import Stages
 
 # Ctrl-C should be answered within about a second. The seconds are those of the processor, so that other programs on the
 # machine do not matter much; a slow machine may take three times as long.
@@ -26,3 +33,71 @@ def test_ctrl_c_is_answered(name, tmp_path):
         time.sleep(SECONDS_INTO_A_STAGE)
         os.kill(child.process.pid, signal.SIGINT)
         assert child.result() < MOST_SECONDS
+
+
+def lose_an_interrupt():
+    """Press Ctrl-C where the interpreter drops the exception: in the callback of a weak reference."""
+    thing = set()
+    reference = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+    del thing
+    assert reference() is None
+
+
+class Losing:
+    """A metric that loses an interrupt the first time that it is called, and counts its calls."""
+
+    def __init__(self):
+        self.n_calls = 0
+
+    def __call__(self, A, B):
+        self.n_calls += 1
+        if self.n_calls == 1:
+            lose_an_interrupt()
+        return np.abs(A[:, np.newaxis] - B).sum(axis=2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+class TestAnInterruptThatIsLost:
+    @pytest.mark.parametrize("verbose", [0, 1])
+    def test_ends_the_fit(self, verbose):
+        metric, X = Losing(), make_rows(100, 2)
+        with pytest.raises(KeyboardInterrupt):
+            FasterPAM(3, metric=block_metric(metric), verbose=verbose, n_jobs=1).fit(X)
+        assert metric.n_calls == 1  # no rows were assigned
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        FasterPAM(3, metric=block_metric(metric), n_jobs=1).fit(X)  # which does not remember it
+
+    def test_ends_a_stage_that_does_not_move_on(self):
+        with pytest.raises(KeyboardInterrupt), Stages().stage("search"):
+            lose_an_interrupt()
+
+    def test_is_noted_by_the_outermost(self):
+        reached = []
+
+        def lose_between_stages():
+            with noting_interrupts():
+                lose_an_interrupt()
+                with Stages().stage("search") as bar:
+                    reached.append("search")
+                    bar.update(1)
+                    reached.append("beyond")
+
+        with pytest.raises(KeyboardInterrupt):
+            lose_between_stages()
+        assert reached == ["search"]
+
+    def test_leaves_other_handlers_alone(self):
+        seen = []
+        former = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+        try:
+            with Stages().stage("search") as bar:
+                signal.raise_signal(signal.SIGINT)
+                bar.update(1)
+        finally:
+            signal.signal(signal.SIGINT, former)
+        assert seen == [signal.SIGINT]
+
+    def test_other_threads_do_not_handle_signals(self):
+        with ThreadPoolExecutor(1) as pool:
+            model = pool.submit(FasterPAM(3).fit, make_rows(50, 2)).result()
+        assert len(model.medoid_indices_) == 3

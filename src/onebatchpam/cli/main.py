@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 
+from onebatchpam._interrupts import noting_interrupts
 from onebatchpam.cli.config import parse
-from onebatchpam.cli.interrupts import noting_interrupts
 from onebatchpam.cli.messages import Messages, UsageError
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130

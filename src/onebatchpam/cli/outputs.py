@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam._interrupts import raise_if_interrupted
 from onebatchpam.cli.formats import arrow
 from onebatchpam.cli.inputs import Input
-from onebatchpam.cli.interrupts import raise_if_interrupted
 from onebatchpam.cli.messages import UsageError
 
 SUMMARY = "summary.json"  # by this file a folder is known to be one of ours

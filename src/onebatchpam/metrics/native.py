@@ -55,10 +55,10 @@ class WidePoints(Points):
 
     def __init__(self, name: str, values: NDArray[Any]) -> None:
         self.n, self.dtype, self.n_jobs, self.tile_rows = len(values), np.dtype(np.float64), 1, len(values)
-        self._packed = _core.PackedColumns(np.ascontiguousarray(values, dtype=np.float64), name)
+        self._packed = _core.PackedColumns(as_kernels_read(values, np.float64), name)
 
     def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
-        self._packed.fill(np.ascontiguousarray(tile, dtype=np.float64), out, self.n_jobs)
+        self._packed.fill(as_kernels_read(tile, np.float64), out, self.n_jobs)
 
 
 class NativePoints(Points):
@@ -70,7 +70,7 @@ class NativePoints(Points):
         self.dtype = output_dtype(self._row_dtype)
         self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.NATIVE_TILE_WORK)
         self.is_cheap = points.row_size <= CHEAP_FEATURES
-        values = np.ascontiguousarray(points.tile(slice(0, points.n)), dtype=self._row_dtype)
+        values = as_kernels_read(points.tile(slice(0, points.n)), self._row_dtype)
         self._metric, self._values = metric, values
         self._packed = _core.PackedColumns(values, metric.name, shared_divisor(metric, points, rows) or 0)
         self.n_jobs = n_jobs
@@ -97,7 +97,7 @@ class NativePoints(Points):
 
     def _converted(self, tile: NDArray[Any]) -> NDArray[Any]:
         """Return a tile in the type and memory order of the kernels; only one tile at a time is converted."""
-        return np.ascontiguousarray(tile, dtype=self._row_dtype)
+        return as_kernels_read(tile, self._row_dtype)
 
 
 class NativePoint(NativePoints):
@@ -118,6 +118,11 @@ class NativePoint(NativePoints):
     def fill_viewed(self, tile: NDArray[Any], out: NDArray[np.float32], viewer: _core.Viewer) -> None:
         _core.fill_column(self._metric.name, self._converted(tile), self._values[0], out, self.n_jobs)
         viewer.see(out)
+
+
+def as_kernels_read(tile: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return a tile in this type, row by row, at addresses that the type admits, which views of a buffer may lack."""
+    return np.require(tile, dtype, ("C", "A"))
 
 
 def find_byte_divisor(rows: Rows) -> int | None:
