@@ -32,7 +32,7 @@ def check_objects(X: Any, name: str) -> NDArray[np.object_]:
     """Return a new one-dimensional array that holds the elements of X as they are."""
     if not are_objects(X):
         kind = f"an array of shape {X.shape}" if hasattr(X, "shape") else f"of type {type(X).__name__}"
-        columns = getattr(X, "columns", ())
+        columns: Any = getattr(X, "columns", [])
         advice = f"; pass {name}[{columns[0]!r}]" if len(columns) == 1 else ""
         raise ValueError(f"{name} is {kind}: expected a list or a one-dimensional array of objects{advice}")
     if len(X) == 0:
