@@ -27,7 +27,6 @@ from bench.methods.ours import solve_by
 from bench.studies.scale import drop_from_cache
 
 N_FEATURES, METRIC, KS, TYPES = 768, "cosine", (100, 1000), ("float32", "float16")
-MOST_FROM_FILE = 100  # medoids of a fit from a file
 IN_MEMORY, FROM_FILE = "OneBatchPAM", "OneBatchPAM, from a file"
 METHODS = {name: Contestant(name, solve_by("OneBatchPAM"), "ours") for name in (IN_MEMORY, FROM_FILE)}
 
@@ -57,17 +56,8 @@ def measure(announce: Announce, trial: Trial) -> Record:
 
 
 def list_runs(rows: int) -> list[Run]:
-    """Return all runs; the data set is named after the type of its numbers.
-
-    There is none from a file with many medoids: refinement in groups fetches the points of each group again.
-    """
-    return [
-        Run(dtype, rows, k, METRIC, method, 0)
-        for k in KS
-        for dtype in TYPES
-        for method in METHODS
-        if k <= MOST_FROM_FILE or method != FROM_FILE
-    ]
+    """Return all runs; the data set is named after the type of its numbers."""
+    return [Run(dtype, rows, k, METRIC, method, 0) for k in KS for dtype in TYPES for method in METHODS]
 
 
 def run_all(arguments: argparse.Namespace) -> None:

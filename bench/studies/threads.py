@@ -51,8 +51,8 @@ def list_cases(scale: float) -> list[Case]:
         return max(200, int(scale * n))
 
     k = 100 if scale == 1 else 5
-    numbers, vectors = rows_of(make_mixture, count(100_000), 16), rows_of(make_directions, count(60_000), 384)
-    pairs, many = rows_of(make_mixture, count(12_000), 16), rows_of(make_mixture, count(1_000_000), 16)
+    numbers, vectors = rows_of(make_mixture, count(50_000), 16), rows_of(make_directions, count(20_000), 384)
+    pairs, many = rows_of(make_mixture, count(8_000), 16), rows_of(make_mixture, count(300_000), 16)
     return [
         Case("OneBatchPAM, manhattan", numbers, OneBatchPAM(k, metric="manhattan")),
         Case("OneBatchPAM, cosine", vectors, OneBatchPAM(k, metric="cosine")),
@@ -119,13 +119,13 @@ def run_all(arguments: argparse.Namespace) -> None:
                 flush=True,
             )
     print("\n| GridSearchCV of twelve fits | seconds |\n|---|---|")
-    for way, median in time_searches(max(300, int(arguments.scale * 50_000)), arguments.repeats).items():
+    for way, median in time_searches(max(300, int(arguments.scale * 20_000)), arguments.repeats).items():
         print(f"| {way} | {median:.2f} |")
 
 
 def add_command(commands: Any) -> None:
     """Add `threads` to the command line."""
     parser = commands.add_parser("threads", help="what a second thread brings, and what nested parallelism costs")
-    parser.add_argument("--repeats", type=int, default=3, help="fits of each kind (%(default)s)")
+    parser.add_argument("--repeats", type=int, default=2, help="fits of each kind (%(default)s)")
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of the rows, to try it out (%(default)s)")
     parser.set_defaults(run=run_all)

@@ -131,3 +131,10 @@ def test_a_row_group_that_cannot_be_decoded_is_named(tmp_path):
     assert parquet.read_metadata(path).num_rows == 500
     with pytest.raises(ValueError, match=r"the file '.*rows.parquet' cannot be read as Parquet"):
         OneBatchPAM(2).fit(path)
+
+
+def test_an_array_of_dask_is_better_fitted_by_the_class_for_dask(X):
+    dask_array = pytest.importorskip("dask.array")
+    with pytest.warns(UserWarning, match=r"X is an array of Dask.*: use onebatchpam\.dask, .* or pass X\.compute\(\)"):
+        model = OneBatchPAM(4, random_state=0).fit(dask_array.from_array(X))
+    assert model.inertia_ == pytest.approx(OneBatchPAM(4, random_state=0).fit(X).inertia_)

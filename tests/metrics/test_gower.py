@@ -270,6 +270,8 @@ class TestNewRows:
     def test_a_path(self):
         with pytest.raises(ValueError, match=r"X is the path 'rows\.npy': metric='gower' reads Parquet files"):
             OneBatchPAM(4, metric="gower").fit("rows.npy")
+        with pytest.raises(ValueError, match=r"reads Parquet files; load it with pandas\.read_csv\('rows\.csv'\)"):
+            OneBatchPAM(4, metric="gower").fit("rows.csv")
 
     def test_distance_block_compares_names(self, frame):
         with pytest.raises(ValueError, match=r"Y has the columns .*'town'.*expected those of X"):

@@ -168,7 +168,7 @@ def test_after_rows_strings(blobs, words):
         ({"a", "b"}, "X is of type set"),
         ([], "0 samples"),
         (np.array([["a"], ["b"]]), r"shape \(2, 1\)"),
-        (pd.DataFrame({"word": ["a", "b"]}), r"shape \(2, 1\)"),
+        (pd.DataFrame({"word": ["a", "b"]}), r"shape \(2, 1\): expected a list .*; pass X\['word'\]"),
         (np.ones(3), r"shape \(3,\)"),
     ],
     ids=["None", "NaN", "bytes", "series", "a string", "a set", "empty", "column", "frame", "numbers"],

@@ -11,10 +11,12 @@ import reference
 from onebatchpam import OneBatchPAM
 from onebatchpam._draws import Batch
 from onebatchpam.algorithms import InMemory
+from onebatchpam.data.rows import HeldRows
 from onebatchpam.search import groups, refine
 from onebatchpam.search.groups import GroupedConfirmation, split_in_groups
 from onebatchpam.search.swaps import SwapOptions
 from spaces import make_run, make_space
+from stored import Recorded
 
 X, _ = make_blobs(2000, 4, centers=60, random_state=1)
 K = 40
@@ -108,6 +110,20 @@ def test_state_knows_the_two_nearest_medoids(rng):
     ordered = np.sort(block, axis=0)
     np.testing.assert_allclose(state.nearest_distances, ordered[0], rtol=1e-6)
     np.testing.assert_allclose(state.second_distances, ordered[1], rtol=1e-6)
+
+
+@pytest.mark.usefixtures("small_windows")
+@pytest.mark.parametrize("points_per_medoid", [20, 200])
+def test_confirming_points_are_read_once_where_they_fit_in_memory(points_per_medoid, confirmations, monkeypatch):
+    monkeypatch.setattr(refine, "POINTS_PER_MEDOID", points_per_medoid)
+    held = Recorded(X)
+    model = clone(MODEL).fit(held)
+    assert confirmations
+    monkeypatch.setattr(HeldRows, "take", lambda self, indices: self._rows.take(indices))
+    fetched = Recorded(X)
+    np.testing.assert_array_equal(clone(MODEL).fit(fetched).medoid_indices_, model.medoid_indices_)
+    n_held, n_fetched = (sum(stop - start for start, stop in source.reads) for source in (held, fetched))
+    assert n_held < n_fetched / 2
 
 
 def test_groups_are_neighbours_and_hold_every_medoid_once():

@@ -85,10 +85,15 @@ class InMemory:
     def __init__(self, space: Space, k: int, memory_limit: int, run: Run, *, is_sample: bool = False) -> None:
         self.is_sample = is_sample
         self.space, self.n, self.total_weight = space, space.n, float(space.weights.sum())
-        self._k, self._memory_limit, self._run = k, memory_limit, run
+        self._space, self._k, self._memory_limit, self._run = space, k, memory_limit, run
         self._odds: NDArray[np.float64] | None = None  # by which the rows of the sample were drawn
         self._objectives: dict[bytes, float] = {}  # the keys are the bytes of `medoids`
         self._best: tuple[bytes, Indices, Assignment] | None = None  # the key, medoids and assignment of the smallest
+
+    def hold(self, indices: Indices, memory_limit: int) -> int:
+        """Hold rows of a file in memory, if they fit, instead of those held before; return how many bytes they take."""
+        self.space = self._space.hold(indices, memory_limit)
+        return self.space.rows.held_bytes
 
     def draw(self, size: int) -> Batch:
         """Draw rows by their weights, without replacement."""

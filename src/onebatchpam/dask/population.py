@@ -191,6 +191,10 @@ class Partitioned:
         order = np.argsort(positions)
         return Sample.of(self.space, positions[order], weights[order], len(first), self.memory_limit, self.data.run)
 
+    def hold(self, indices: Indices, memory_limit: int) -> int:
+        """Hold nothing: the rows of the sample are in memory."""
+        return 0
+
     def draw_points(self, size: int) -> Batch:
         """Draw rows of the sample as points that confirm swaps; only the sample has weights that stand for all rows.
 

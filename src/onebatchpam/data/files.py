@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam._warn import warn
 from onebatchpam.data.parquet import ParquetFiles, describe_columns, is_parquet, open_parquet
 from onebatchpam.data.sources import ArraySource, NpySource, Source, check_not_empty, open_npy, read_npy_header
 
@@ -28,6 +29,11 @@ def open_source(X: Any, name: str) -> Source:
     """Return the source for a path, or for an array that is not in memory; it has at least one row and one feature."""
     if not is_path(X):
         check_not_empty(X.shape, name)
+        if type(X).__module__.partition(".")[0] == "dask":
+            warn(
+                f"{name} is an array of Dask, which is computed anew whenever rows are read: use onebatchpam.dask, "
+                f"which works on its chunks, or pass {name}.compute()"
+            )
         return ArraySource(X)
     if X == "":
         raise ValueError(f"{name} is an empty string: expected data, or the path of {READABLE}")

@@ -32,7 +32,9 @@ def check_objects(X: Any, name: str) -> NDArray[np.object_]:
     """Return a new one-dimensional array that holds the elements of X as they are."""
     if not are_objects(X):
         kind = f"an array of shape {X.shape}" if hasattr(X, "shape") else f"of type {type(X).__name__}"
-        raise ValueError(f"{name} is {kind}: expected a list or a one-dimensional array of objects")
+        columns: Any = getattr(X, "columns", [])
+        advice = f"; pass {name}[{columns[0]!r}]" if len(columns) == 1 else ""
+        raise ValueError(f"{name} is {kind}: expected a list or a one-dimensional array of objects{advice}")
     if len(X) == 0:
         raise ValueError(f"{name} has no elements (0 samples): a minimum of 1 is required")
     return as_objects(X)

@@ -26,6 +26,7 @@ class Rows(ABC):
     row_size: int  # how many numbers a row takes in memory, on average
     dtype: np.dtype[Any]
     header: Any  # the object in which scikit-learn finds the number and the names of the features
+    held_bytes: int = 0  # the size of the rows that are held in memory, of a data set that is read in parts
 
     @abstractmethod
     def tile(self, rows: slice) -> Any:
@@ -57,6 +58,10 @@ class Rows(ABC):
     def in_memory(self) -> Rows:
         """Return all rows in memory; only for small data sets."""
         return self
+
+    def hold(self, indices: Indices) -> Rows:
+        """Return all rows, with those of these indices held in memory, unless all rows are at hand anyway."""
+        return self if self.n_at_hand >= self.n or len(indices) == 0 else HeldRows(self, indices)
 
     def are_bytes(self, divisor: int) -> bool:
         """Tell whether every value is a byte divided by `divisor`; False if a file must be read to find out."""
@@ -179,6 +184,38 @@ class ChosenRows(Rows):
 
     def in_memory(self) -> Rows:
         return self._rows.take(self._indices)
+
+    def are_bytes(self, divisor: int) -> bool:
+        return self._rows.are_bytes(divisor)
+
+
+class HeldRows(Rows):
+    """The rows of a data set that is read in parts; some of them are held in memory, because they are often taken."""
+
+    def __init__(self, rows: Rows, indices: Indices) -> None:
+        self.n, self.n_features, self.row_size = rows.n, rows.n_features, rows.row_size
+        self.dtype, self.header = rows.dtype, rows.header
+        self._rows, self._indices = rows, np.unique(indices)
+        self._held = rows.take(self._indices)
+        self.held_bytes = len(self._indices) * rows.row_size * rows.dtype.itemsize
+
+    def tile(self, rows: slice) -> Any:
+        return self._rows.tile(rows)
+
+    def take(self, indices: Indices) -> Rows:
+        places = np.minimum(np.searchsorted(self._indices, indices), len(self._indices) - 1)
+        are_held = np.array_equal(self._indices[places], indices)
+        return self._held.take(places) if are_held else self._rows.take(indices)
+
+    def given(self, indices: Indices) -> Any:
+        return self._rows.given(indices)
+
+    def show(self, indices: Indices) -> Any:
+        return self._rows.show(indices)
+
+    @property
+    def n_at_hand(self) -> int:
+        return self._rows.n_at_hand
 
     def are_bytes(self, divisor: int) -> bool:
         return self._rows.are_bytes(divisor)

@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from onebatchpam._tiles import Indices
-from onebatchpam.data.files import is_path
+from onebatchpam.data.files import advise_on, is_path
 from onebatchpam.data.frames import Column, is_missing, open_frame, take_rows
 from onebatchpam.data.objects import as_objects
 from onebatchpam.data.parquet import EncodedSource, ParquetFiles, as_frame, is_parquet
@@ -210,7 +210,8 @@ def check_table(X: Any, name: str, estimator: object) -> TableRows:
     if is_path(X):
         if not is_parquet(Path(X)):
             raise ValueError(
-                f"{name} is the path {str(X)!r}: metric='gower' reads Parquet files; load any other file into a frame"
+                f"{name} is the path {str(X)!r}: metric='gower' reads Parquet files"
+                f"{advise_on(Path(X)) or '; load any other file into a frame'}"
             )
         rows: TableRows = StoredTable(X, name)
     elif open_frame(X, name) is not None:

@@ -157,16 +157,20 @@ class Refinement:
         self, medoids: Indices, points: Batch, in_groups: bool, proposals: Proposals | None = None
     ) -> AnyConfirmation:
         confirmation: AnyConfirmation
+        held_bytes = 0
+
+        def limit() -> int:
+            screen_bytes = 0 if proposals is None else proposals.screen_bytes
+            return self._memory_limit - self._block.n_bytes - screen_bytes - held_bytes
+
+        # All rows are read in order, once in a round, but the points of each group by themselves.
+        is_held = in_groups or len(points.indices) < self._population.n
+        held_bytes = self._population.hold(points.indices if is_held else points.indices[:0], limit())
         if in_groups:
             confirmation = GroupedConfirmation(self._population, medoids, points, self._options, self._run)
         else:
             if self._buffer is None or self._buffer.n_columns != len(points.indices):
                 self._buffer = TileBuffer(len(points.indices))
-
-            def limit() -> int:
-                screen_bytes = 0 if proposals is None else proposals.screen_bytes
-                return self._memory_limit - self._block.n_bytes - screen_bytes
-
             confirmation = Confirmation(
                 self._population, medoids, points, self._buffer, limit, self._options, self._run
             )

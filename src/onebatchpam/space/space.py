@@ -140,7 +140,15 @@ class Space:
 
     def in_memory(self) -> Space:
         """Return the space with all its rows in memory, for algorithms that fetch rows again and again."""
-        rows = self.rows.in_memory()
+        return self._with(self.rows.in_memory())
+
+    def hold(self, indices: Indices, memory_limit: int) -> Space:
+        """Return the space with these rows held in memory, if they fit, because they are compared again and again."""
+        n_bytes = len(indices) * self.rows.row_size * self.rows.dtype.itemsize
+        return self._with(self.rows.hold(indices)) if n_bytes <= memory_limit else self
+
+    def _with(self, rows: Rows) -> Space:
+        """Return the space with the same rows in another form."""
         if rows is self.rows:
             return self
         loaded = Space(
