@@ -28,6 +28,7 @@ from onebatchpam.search import (
     MOST_ENTRIES_OF_GROUP,
     count_confirming,
     count_refining,
+    share_judged,
     starts_by_build,
 )
 from onebatchpam.space import Space
@@ -228,7 +229,7 @@ def refinement_work(n: int, m: int, k: int, n_searched: int, n_rounds: int, stor
     compared = GROUP_SIZE * GROUPS_OF_POINT if confirming.in_groups else k
     candidates = n_rounds * CANDIDATES_PER_MEDOID * compared
     n_of_all = n_rounds if points == n else min(n_rounds, USUAL_ROUNDS_OF_ALL)
-    judged = n_of_all * n * min(JUDGES_PER_CLUSTER, points / k)
+    judged = n_of_all * n * share_judged(n) * min(JUDGES_PER_CLUSTER, points / k)
     labelled = 0 if points == n else n * k * (n_of_all + 2)  # for members, and for the objectives before and after
     screened = n_rounds * min(points, count_screened(n, n_searched)) * m
     confirmed = (k + candidates) * points
