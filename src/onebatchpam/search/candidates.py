@@ -28,7 +28,7 @@ CANDIDATES_BY_CLUSTER = 5
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
 JUDGES_PER_CLUSTER = 100
 # With more rows than this, only about a share of each cluster is judged: the members nearest to its medoid. The best
-# ones are hardly ever among the others, because rows in the middle of a cluster are near the medoid that it has already.
+# ones are hardly ever among the others, because rows in the middle of a cluster are near the medoid that it has.
 MOST_ALL_JUDGED, SHARE_JUDGED = 100_000, 0.25
 # Candidates of a round, for each medoid, that a pool search tries again, because they came closest to replacing it.
 RUNNERS_UP_PER_MEDOID = 1
