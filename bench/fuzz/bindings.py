@@ -116,6 +116,7 @@ class Sound:
         makers: tuple[Callable[[], _core.Viewer], ...] = (
             lambda: _core.RowScanner(empty(n, np.int32), empty(n, np.float32), 2),
             lambda: _core.RowSummer(self.rng.random(m), empty(n, np.float64), 2, self.floats(m)),
+            lambda: _core.RowTransposer(empty((m, n), np.float32), 2),
             lambda: _core.SwapEvaluator(self.search(), empty(n, np.float64), empty(n, np.int32), 2),
         )
         viewer = choose(self.rng, *makers)()
@@ -193,6 +194,10 @@ def _make_scanner(sound: Sound) -> Prepared:
     return _core.RowScanner, (empty(n, np.int32), empty(n, np.float32), sound.jobs)
 
 
+def _make_transposer(sound: Sound) -> Prepared:
+    return _core.RowTransposer, (sound.guard.empty((sound.m, sound.n), np.float32), sound.jobs)
+
+
 def _count_below(sound: Sound) -> Prepared:
     return _core.count_below, (sound.block, sound.thresholds, sound.guard.empty(sound.n, np.int64), sound.jobs)
 
@@ -223,6 +228,7 @@ CALLS: dict[str, Callable[[Sound], Prepared]] = {
     "Viewer.see": lambda sound: (sound.viewer().see, (sound.block,)),
     "RowScanner": _make_scanner,
     "RowSummer": _make_summer,
+    "RowTransposer": _make_transposer,
     "SwapEvaluator": _make_evaluator,
     "SwapSearch": lambda sound: (_core.SwapSearch, sound.search_arguments()),
     "SwapSearch.sweep": _sweep,

@@ -1,9 +1,9 @@
-"""`python -m bench sample`: fits to many rows, of this install or of several, one after the other in turns.
+"""`python -m bench sample`: fits to many rows, of this install or of several (an old version and a new), in turns.
 
 Four kinds of data: a mixture, covertype, rows with heavy tails, and one blob with small groups far away. For each seed,
 every install fits the same rows in a process of its own, so that a busy machine disturbs all of them alike. An install
-is named by its Python, as in `--python old/bin/python`. The table has the ratio of the processor times and the
-difference of the objectives to the first install.
+is named by its Python, as in `--python /old/bin/python`, and fits with its own defaults. The last table has medians of
+the times on the wall and of the processor, their ratios and the differences of the objectives to the first install.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ import json, sys, time
 import numpy as np
 from onebatchpam import OneBatchPAM
 path, k, seed, from_file = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "file"
-X = path if from_file else np.load(path)
+X = np.load(path, mmap_mode="r" if from_file else None)
 model = OneBatchPAM(k, metric="manhattan", random_state=seed)
 began, cpu = time.perf_counter(), time.process_time()
 model.fit(X)
 print(json.dumps({
     "seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objective": model.inertia_,
     "n_distances": model.n_distances_, "passes": int(model.n_iter_), "rounds": int(model.n_refine_rounds_),
-    "largest": float(model.max_distances_.max()), "stages": model.fit_seconds_,
+    "largest": float(np.max(getattr(model, "max_distances_", np.nan))), "stages": model.fit_seconds_,
 }))
 """
 
@@ -72,9 +72,13 @@ def show_fit(kind: str, seed: int, python: str, record: dict[str, Any], n: int) 
 
 def compare(kind: str, python: str, first: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
     """Return a line that compares the fits of an install with those of the first one."""
-    ratio = statistics.median(a["cpu"] for a in first) / statistics.median(b["cpu"] for b in others)
-    difference = statistics.mean(b["objective"] / a["objective"] - 1 for a, b in zip(first, others, strict=True))
-    return f"{kind}, {python}: {ratio:.2f} times as fast as the first, objective {difference:+.3%}"
+    cells = [kind, python]
+    for clock in ("seconds", "cpu"):
+        before, after = (statistics.median(record[clock] for record in records) for records in (first, others))
+        cells += [f"{before:.1f}", f"{after:.1f}", f"{before / after:.2f}"]
+    differences = [b["objective"] / a["objective"] - 1 for a, b in zip(first, others, strict=True)]
+    cells += [f"{statistics.mean(differences):+.3%}", f"{min(differences):+.3%} to {max(differences):+.3%}"]
+    return f"| {' | '.join(cells)} |"
 
 
 def run_study(arguments: argparse.Namespace) -> None:
@@ -94,7 +98,10 @@ def run_study(arguments: argparse.Namespace) -> None:
                     records[python].append(record)
                     print(show_fit(kind, seed, python, record, len(rows)), flush=True)
         told += [compare(kind, python, records[pythons[0]], records[python]) for python in pythons[1:]]
-    print("\n" + "\n".join(told))
+    if told:
+        columns = "data | Python | seconds of the first | seconds | times faster | processor of the first | processor"
+        print(f"\n| {columns} | times faster | objective, mean | from to |\n|{'---|' * 10}")
+        print("\n".join(told))
 
 
 def add_command(commands: Any) -> None:
@@ -105,5 +112,5 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--rows", type=int, default=1_000_000, help="number of rows (%(default)s)")
     parser.add_argument("--clusters", type=int, default=100, help="number of medoids (%(default)s)")
     parser.add_argument("--seeds", type=int, default=5, help="fits of each install (%(default)s)")
-    parser.add_argument("--file", action="store_true", help="pass the path of a .npy file instead of an array")
+    parser.add_argument("--file", action="store_true", help="map a .npy file instead of loading it")
     parser.set_defaults(run=run_study)

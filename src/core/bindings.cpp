@@ -138,6 +138,12 @@ void init_summer(RowSummer* self, Array<double> weights, ArrayOut<double> sums, 
                          threads(n_threads));
 }
 
+void init_transposer(RowTransposer* self, Block<float> transposed, int n_threads) {
+    require(transposed.shape(0) > 0, "transposed has shape ", shape_of(transposed), ": expected a row for each column");
+    new (self) RowTransposer(transposed.shape(1), transposed.shape(0), transposed.data(), row_stride(transposed),
+                             threads(n_threads));
+}
+
 void init_evaluator(SwapEvaluator* self, const SwapSearch& search, ArrayOut<double> gains, ArrayOut<std::int32_t> slots,
                     int n_threads) {
     check_length("slots", slots, gains.shape(0), "the length of gains");
@@ -408,6 +414,10 @@ NB_MODULE(_core, module) {
         module, "RowSummer", "Writes the weighted sum of each row; no entry counts more than the cap of its column.")
         .def("__init__", init_summer, "weights"_a.noconvert(), "sums"_a.noconvert(), "n_threads"_a,
              "caps"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>());
+    nb::class_<RowTransposer, Viewer>(module, "RowTransposer",
+                                      "Writes the rows to the columns of another block; checks all entries.")
+        .def("__init__", init_transposer, "transposed"_a.noconvert(), "n_threads"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro("valid", &RowTransposer::valid, "Whether all entries are finite and not negative.");
     nb::class_<SwapEvaluator, Viewer>(module, "SwapEvaluator",
                                       "Writes the gain of the best swap of each candidate, and the slot of that swap.")
         .def("__init__", init_evaluator, "search"_a, "gains"_a.noconvert(), "slots"_a.noconvert(), "n_threads"_a,

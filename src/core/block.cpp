@@ -11,7 +11,8 @@ namespace obp {
 
 namespace {
 constexpr std::size_t shown_at_once = 32;  // The size of a tile changes no result.
-}
+constexpr std::size_t entries_per_line = 16;
+}  // namespace
 
 void show(const BlockView& block, Viewer& viewer) {
     parallel_for(viewer.n_threads(), tiles_of(block.n_rows, shown_at_once), [&](std::size_t tile, int thread) {
@@ -47,6 +48,24 @@ void RowSummer::see(const BlockView& rows, std::size_t first, int) {
     for (std::size_t i = 0; i < rows.n_rows; ++i)
         sums_[first + i] = caps_ ? level.capped_sum(rows.row(i), caps_, weights_, rows.n_columns)
                                  : level.weighted_sum(rows.row(i), weights_, rows.n_columns);
+}
+
+void RowTransposer::see(const BlockView& rows, std::size_t first, int thread) {
+    const Kernels& level = kernels();
+    for (std::size_t i = 0; i < rows.n_rows; ++i)
+        are_valid_[static_cast<std::size_t>(thread)] &= level.is_valid_row(rows.row(i), rows.n_columns);
+    // A cache line of each row at a time, which is read for one column after the other.
+    for (std::size_t begin = 0; begin < rows.n_columns; begin += entries_per_line) {
+        const std::size_t end = std::min(rows.n_columns, begin + entries_per_line);
+        for (std::size_t column = begin; column < end; ++column) {
+            float* to = transposed_ + column * stride_ + first;
+            for (std::size_t i = 0; i < rows.n_rows; ++i) to[i] = rows.row(i)[column];
+        }
+    }
+}
+
+bool RowTransposer::valid() const {
+    return std::all_of(are_valid_.begin(), are_valid_.end(), [](char is_valid) { return is_valid; });
 }
 
 }  // namespace obp

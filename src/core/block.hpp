@@ -2,8 +2,9 @@
 // point. distances/ computes its rows, search/ reads them; this file is what both know of it.
 //
 // In:   a BlockView of some rows: part of a block in memory, or rows that a thread has just computed.
-// Out:  what a Viewer finds in them: the nearest columns (RowScanner), weighted sums (RowSummer), the best swaps
-//       (SwapEvaluator, in search/swap.hpp).
+// Out:  what a Viewer finds in them: the nearest columns (RowScanner), weighted sums (RowSummer), the rows as columns
+// of
+//       another block (RowTransposer), the best swaps (SwapEvaluator, in search/swap.hpp).
 //
 // A Viewer looks at rows in the thread that has computed them, as soon as they are there, because they are still in the
 // cache of that thread. show() calls it for a block that is in memory already.
@@ -93,6 +94,26 @@ private:
     const double* weights_;
     const float* caps_;
     double* sums_;
+};
+
+// Writes the rows to the columns of another block, and checks the entries.
+class RowTransposer : public Viewer {
+public:
+    // transposed  OUT  n_columns x n_rows, rows `stride` entries apart
+    RowTransposer(std::size_t n_rows, std::size_t n_columns, float* transposed, std::size_t stride, int n_threads)
+        : Viewer(n_rows, n_columns, n_threads),
+          transposed_(transposed),
+          stride_(stride),
+          are_valid_(static_cast<std::size_t>(n_threads), 1) {}
+
+    void see(const BlockView& rows, std::size_t first, int thread) override;
+
+    bool valid() const;  // whether all entries are finite and not negative
+
+private:
+    float* transposed_;
+    std::size_t stride_;
+    std::vector<char> are_valid_;  // n_threads: whether all entries that a thread has seen are valid
 };
 
 }  // namespace obp

@@ -138,6 +138,16 @@ class RowSummer(Viewer):
         | None = None,
     ) -> None: ...
 
+class RowTransposer(Viewer):
+    """Writes the rows to the columns of another block; checks all entries."""
+
+    def __init__(
+        self, transposed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")], n_threads: int
+    ) -> None: ...
+    @property
+    def valid(self) -> bool:
+        """Whether all entries are finite and not negative."""
+
 class SwapEvaluator(Viewer):
     """
     Writes the gain of the best swap of each candidate, and the slot of that swap.

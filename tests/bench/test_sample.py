@@ -12,4 +12,4 @@ def test_installs_are_compared_in_turns(capsys):
     assert main(["sample", *size, "--python", sys.executable, "--python", sys.executable, "--file"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].startswith("| far groups | 0 |")
-    assert lines[-1].endswith("objective +0.000%")
+    assert lines[-1].endswith("| +0.000% | +0.000% to +0.000% |")

@@ -49,13 +49,16 @@ def test_best_members(partition, rng, monkeypatch):
     keys = np.array([np.average(losses[row, some], weights=weights[some]) for row, some in enumerate(others)])
     possible = np.setdiff1d(np.flatnonzero(partition.weights), medoids)
     possible = possible[slots[possible] >= 1]  # the first cluster has no judges
+    nearest = reference.distance_block(X, X[medoids], "manhattan").min(axis=1)
+    reach = {1: np.median(nearest[slots == 1]), 2: np.inf, 3: np.inf}
+    possible = possible[[nearest[row] <= reach[slots[row]] for row in possible]]
     expected = {int(possible[row]) for row in smallest(keys[possible], slots[possible])}
 
     judges = {}
     for slot in range(1, K):
         own = np.flatnonzero(of_points == slot)
         points = GivenRows(FIRST + drawn[own], X[drawn[own]], weights[own], np.ones(len(own), bool))
-        judges[slot] = JudgeRows(points, second[own])
+        judges[slot] = JudgeRows(points, second[own], reach[slot])
     found = best_members(partition, METRIC, X[medoids], judges, FIRST + medoids)
     assert set(found.rows.indices - FIRST) == expected
     merged = merge_best([None, found, None], 1)

@@ -197,11 +197,23 @@ void test_scans(const char* level) {
             right &= distances[i] == *std::min_element(begin, end);
         }
         check(right, "scans find the nearest, the largest and the sums", level);
+        std::vector<float> transposed(m * (n + 2), -1);  // with a gap of two entries between its rows
+        RowTransposer transposer(n, m, transposed.data(), n + 2, 3);
+        show({block.data(), n, m, m}, transposer);
+        right = transposer.valid();
+        for (std::size_t j = 0; j < m; ++j) {
+            for (std::size_t i = 0; i < n; ++i) right &= transposed[j * (n + 2) + i] == block[i * m + j];
+            right &= transposed[j * (n + 2) + n] == -1;
+        }
+        check(right, "rows are transposed", level);
         for (const float bad : {-1.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
             block[n * m - 1] = bad;
             RowScanner bad_scan(n, nearest.data(), distances.data(), 2);
             show({block.data(), n, m, m}, bad_scan);
-            check(!bad_scan.valid(), "an entry that is negative, infinite or NaN is noticed", level);
+            RowTransposer bad_transposer(n, m, transposed.data(), n + 2, 2);
+            show({block.data(), n, m, m}, bad_transposer);
+            check(!bad_scan.valid() && !bad_transposer.valid(), "an entry that is negative, infinite or NaN is noticed",
+                  level);
         }
     }
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -178,15 +180,33 @@ def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
     tried[medoids] = True
     judges = draw_judges(Batch(np.arange(300), np.ones(300)), state, np.array([True, False, True]), rng)
     space = make_space(rows, "manhattan")
-    parts = [(np.arange(300)[part], nearest[part]) for part in (slice(0, 130), slice(130, 300))]
+    reaches = {0: np.inf, 2: np.median(state.nearest_distances[nearest == 2])}
+    judges = {slot: replace(judges[slot], reach=reaches[slot]) for slot in judges}
+    rows_and_nearest = np.arange(300), nearest, state.nearest_distances
+    parts = [
+        candidates.Labelled(*(values[part] for values in rows_and_nearest)) for part in (slice(0, 130), slice(130, 300))
+    ]
     chosen = best_by_cluster(space, judges, parts, tried, 2)
     assert 1 not in nearest[chosen]
     for slot in (0, 2):
-        members = np.flatnonzero((nearest == slot) & ~tried)
+        members = np.flatnonzero((nearest == slot) & (state.nearest_distances <= reaches[slot]) & ~tried)
         points = np.flatnonzero(nearest == slot)
         losses = np.minimum(reference.distance_block(rows[members], rows[points], "manhattan"), second[points]).sum(1)
         best = members[np.argsort(losses)[: candidates.CANDIDATES_BY_CLUSTER]]
         assert set(chosen[nearest[chosen] == slot]) == set(best)
+
+
+def test_of_very_many_rows_a_share_of_each_cluster_is_judged(rng):
+    """The members nearest to the medoid; but all members of a cluster with few points, whose reach is not known."""
+    labels = np.repeat([0, 1], [1000, 50])
+    distances = rng.rand(1050).astype(np.float32)
+    state = candidates.Nearest(labels, distances, distances + 1, 1.0)
+    points = Batch(np.arange(1050), np.ones(1050))
+    judges = draw_judges(points, state, np.array([True, True]), rng, candidates.share_judged(10**6))
+    assert (distances[:1000] <= judges[0].reach).sum() == 1000 * candidates.SHARE_JUDGED
+    assert judges[1].reach == np.inf
+    judges = draw_judges(points, state, np.array([True, True]), rng, candidates.share_judged(100_000))
+    assert {each.reach for each in judges.values()} == {np.inf}
 
 
 class TestStarts:

@@ -60,14 +60,37 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
       tolerance_(tolerance) {
     for (const std::int64_t medoid : medoids_) is_medoid_[static_cast<std::size_t>(medoid)] = true;
     constexpr std::size_t points_per_tile = 64;  // Few points: their distances to all medoids stay in the cache.
+    std::fill(d1_.begin(), d1_.end(), std::numeric_limits<float>::infinity());
+    std::fill(d2_.begin(), d2_.end(), std::numeric_limits<float>::infinity());
+    std::fill(near_.begin(), near_.end(), static_cast<std::int32_t>(k));
+    std::fill(sec_.begin(), sec_.end(), static_cast<std::int32_t>(k));
     for (std::size_t start = 0; start < m; start += points_per_tile) {
         const std::size_t stop = std::min(m, start + points_per_tile);
-        for (std::size_t slot = 0; slot < k; ++slot)
+        for (std::size_t slot = 0; slot < k; ++slot) {
             for (std::size_t j = start; j < stop; ++j)
                 to_medoids_[j * k + slot] = known_distance(medoid_rows[slot * m + j]);
-        for (std::size_t j = start; j < stop; ++j) find_nearest(j);
+            if (slot < 2)
+                for (std::size_t j = start; j < stop; ++j)
+                    insert_medoid(j, static_cast<std::int32_t>(slot), to_medoids_[j * k + slot]);
+            else
+                insert_last(start, stop, static_cast<std::int32_t>(slot), medoid_rows + slot * m);
+        }
     }
     sum_up();
+}
+
+// Inserts the medoid of a slot at some points for which only lower slots are known, and at least two of them. So a
+// medoid that is equally far comes after those that are known. There is no branch, so that the loop takes many points
+// at a time.
+void SwapSearch::insert_last(std::size_t start, std::size_t stop, std::int32_t slot, const float* row) {
+    for (std::size_t j = start; j < stop; ++j) {
+        const float d = row[j];
+        const bool is_first = d < d1_[j], is_second = d < d2_[j];  // false for NaN
+        d2_[j] = is_first ? d1_[j] : is_second ? d : d2_[j];
+        sec_[j] = is_first ? near_[j] : is_second ? slot : sec_[j];
+        d1_[j] = is_first ? d : d1_[j];
+        near_[j] = is_first ? slot : near_[j];
+    }
 }
 
 void SwapSearch::sweep(const BlockView& rows, std::size_t first, int n_threads, const double* gains) {

@@ -93,6 +93,7 @@ private:
     void make_swap(std::size_t slot, std::size_t candidate, const float* row);
     void find_nearest(std::size_t j);
     void insert_medoid(std::size_t j, std::int32_t slot, float distance);
+    void insert_last(std::size_t start, std::size_t stop, std::int32_t slot, const float* row);
     void sum_up();
     double exact_gain(const float* row, std::int32_t slot) const;
     void check_invariants() const;

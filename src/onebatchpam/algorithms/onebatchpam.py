@@ -126,8 +126,9 @@ class OneBatchPAM(MedoidEstimator):
         The first round computes about n (11 k + 100) dissimilarities, later rounds compute fewer. If 11 n k is more
         than 2^26, or m less than 10 k, the candidates are compared with a sample of the rows instead; a round then
         computes at most 2^26 or 11 k m dissimilarities, whichever is more. In the first rounds this sample also
-        proposes the candidates; in the last ones all rows do so, which takes n (k + 100) besides. With 175 medoids or
-        more, the sample has 200 k rows, each of which is compared with all medoids and the candidates of some 300.
+        proposes the candidates; in the last ones all rows do so, which takes n (k + 100) besides, or n (k + 25) with
+        more than 100,000 rows. With 175 medoids or more, the sample has 200 k rows, each of which is compared with all
+        medoids and the candidates of some 300.
     n_init : int, default=1
         Number of starts on the same batch, each followed by refinement. The medoids of all results, and the candidates
         that came closest to replacing one of them, form a pool: some medoids of the best result are replaced by others

@@ -9,7 +9,6 @@ Refinement asks the whole population for the best members of each cluster, and f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,16 +131,9 @@ class InMemory:
         """Search for medoids among all candidates; row i of the block belongs to row i of the space."""
         return run_swaps(block, start, weights, options, self._run, self.space.candidates)
 
-    def best_members(
-        self, medoids: Indices, judges: dict[int, Judges], tried: Indices, labels: NDArray[Any] | None
-    ) -> Indices:
-        """Return, for each judged cluster, the untried members with the smallest mean loss over the judges.
-
-        `labels` are the nearest medoids of all rows; None means that they are computed here.
-        """
-        candidates = self.space.candidates
-        known = [] if labels is None else [(candidates.rows(), candidates.of(labels))]
-        parts = label_parts(self.space, medoids) if labels is None else known
+    def best_members(self, medoids: Indices, judges: dict[int, Judges], tried: Indices) -> Indices:
+        """Return, for each judged cluster, the untried members with the smallest mean loss over the judges."""
+        parts = label_parts(self.space, medoids)
         return best_by_cluster(self.space, judges, parts, mark(tried, self.n), self._run.n_jobs)
 
     def objectives(self, medoid_sets: list[Indices]) -> list[float]:

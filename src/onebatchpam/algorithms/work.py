@@ -24,6 +24,7 @@ from onebatchpam.search import (
     count_confirming,
     count_kicked,
     count_refining,
+    share_judged,
     starts_by_build,
 )
 
@@ -137,7 +138,7 @@ class FitWork:
             return NOTHING
         n, k, points = self.n, self.k, self.refining.n_points
         n_of_all = min(self.n_rounds, USUAL_ROUNDS)
-        judged = n_of_all * n * min(JUDGES_PER_CLUSTER, points / k)
+        judged = n_of_all * n * share_judged(n) * min(JUDGES_PER_CLUSTER, points / k)
         labelled = 0 if points == n else n * k * (n_of_all + 2)  # for members, and for the objectives before and after
         contenders = int((1 + SHARE_UNTRIED * CANDIDATES_PER_MEDOID) * k)
         search = self._confirm(self.refining, contenders, 1, PASSES_OF_ROUND, SWAPS_OF_ROUND * k)

@@ -27,7 +27,7 @@ from onebatchpam.dask.partition import GivenRows, join
 from onebatchpam.dask.scheduler import Partitions
 from onebatchpam.dask.tasks import Assessment, Drawn, JudgeRows, RankedRows, Totals
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric
-from onebatchpam.search import CANDIDATES_BY_CLUSTER, Judges, Measured, find_empty, move_empty
+from onebatchpam.search import CANDIDATES_BY_CLUSTER, Judges, Measured, find_empty, move_empty, share_judged
 from onebatchpam.space import Space, are_enough
 
 # The sample on the driver has at most this many numbers, but enough rows for the batch. A data set that is not larger
@@ -209,26 +209,21 @@ class Partitioned:
         drawn = draw_by_odds(weights, odds, size, np.empty(0, np.int64), self.data.run.rng)
         return Batch(standing_for_others[drawn.indices], drawn.weights)
 
-    def best_members(
-        self, medoids: Indices, judges: dict[int, Judges], tried: Indices, labels: NDArray[Any] | None
-    ) -> Indices:
-        """Return, for each judged cluster, the untried members with the smallest mean loss over the judges.
-
-        `labels` is not used, because the partitions compute the labels of their rows.
-        """
+    def best_members(self, medoids: Indices, judges: dict[int, Judges], tried: Indices) -> Indices:
+        """Return, for each judged cluster, the untried members with the smallest mean loss over the judges."""
         travelling = {slot: self._send(each) for slot, each in judges.items()}
         medoid_rows = self.known.given_rows(medoids).rows
         shared = (self.data.metric, medoid_rows, travelling, self.space.given_indices(tried))
         ranked = self.data.best("members", tasks.best_members, *shared, count=CANDIDATES_BY_CLUSTER)
-        n_judges = sum(len(each.points.indices) for each in judges.values())
-        self.data.n_distances += self.data.n * (len(medoids) + n_judges // len(medoids))
+        n_judges = share_judged(self.n) * sum(len(each.points.indices) for each in judges.values())
+        self.data.n_distances += self.data.n * (len(medoids) + int(n_judges / len(medoids)))
         return np.empty(0, np.int64) if ranked is None else np.sort(self.known.add(ranked.rows))
 
     def _send(self, judges: Judges) -> JudgeRows:
         """Return judges in the form that is sent to the partitions."""
         points = self.known.given_rows(judges.points.indices)
         weighted = GivenRows(points.indices, points.rows, judges.points.weights, points.are_candidates)
-        return JudgeRows(weighted, judges.second_distances)
+        return JudgeRows(weighted, judges.second_distances, judges.reach)
 
     def objectives(self, medoid_sets: list[Indices]) -> list[float]:
         """Return the objective over all rows for each set of medoids."""

@@ -5,6 +5,7 @@ Their first argument is a `Partition`; most others are the same for all partitio
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,14 @@ from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices
 from onebatchpam.dask.partition import GivenRows, Partition, join
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric
-from onebatchpam.search import ClusterProfile, find_nearest, mean_losses, rank_members, smallest_of_each
+from onebatchpam.search import (
+    ClusterProfile,
+    are_within_reach,
+    find_nearest,
+    mean_losses,
+    rank_members,
+    smallest_of_each,
+)
 from onebatchpam.space import Distances, name_in
 
 
@@ -149,6 +157,7 @@ class JudgeRows:
 
     points: GivenRows  # their weights make them a sample of the cluster
     second_distances: NDArray[np.float32]  # distance of each judge to its second nearest medoid
+    reach: float = math.inf  # members that are farther from the medoid than this are not judged
 
 
 def best_members(
@@ -156,9 +165,11 @@ def best_members(
 ) -> RankedRows:
     """Return, for each judged cluster, the few untried members with the smallest mean loss over its judges."""
     rows = partition.read(metric)
-    labels = find_nearest(partition.distances_from(metric, medoids, rows), partition.weights).labels
-    is_candidate = (partition.weights > 0) & partition.are_candidates
-    is_candidate[partition.find(tried)] = False
+    nearest = find_nearest(partition.distances_from(metric, medoids, rows), partition.weights)
+    reaches = {slot: each.reach for slot, each in judges.items()}
+    is_judged = are_within_reach(nearest.labels, nearest.distances, reaches)
+    is_judged &= (partition.weights > 0) & partition.are_candidates
+    is_judged[partition.find(tried)] = False
 
     def judge(slot: int, members: Indices) -> NDArray[np.float64]:
         points, indices, chosen = judges[slot].points, partition.indices[members], rows.take(members)
@@ -171,7 +182,7 @@ def best_members(
         batch = Batch(points.indices, points.weights)
         return mean_losses(distances, indices, batch, judges[slot].second_distances, 1)
 
-    ranked = rank_members(labels, is_candidate, judges.keys(), judge)
+    ranked = rank_members(nearest.labels, is_judged, judge)
     return RankedRows(partition.take(ranked.indices), ranked.slots, ranked.scores)
 
 

@@ -39,11 +39,13 @@ from onebatchpam.search.candidates import (
     JUDGES_PER_CLUSTER,
     Judges,
     Ranked,
+    are_within_reach,
     best_by_cluster,
     best_of_ranked,
     label_parts,
     mean_losses,
     rank_members,
+    share_judged,
     smallest_of_each,
 )
 from onebatchpam.search.clarans import Wandered, wander

@@ -7,6 +7,7 @@ this cluster with each other, but far more precisely; they find the row in its m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +27,19 @@ CANDIDATES_BY_BATCH = 5
 CANDIDATES_BY_CLUSTER = 5
 CANDIDATES_PER_MEDOID = CANDIDATES_BY_BATCH + CANDIDATES_BY_CLUSTER
 JUDGES_PER_CLUSTER = 100
+# With more rows than this, only about a share of each cluster is judged: the members nearest to its medoid. The best
+# ones are hardly ever among the others, because rows in the middle of a cluster are near the medoid that it has.
+MOST_ALL_JUDGED, SHARE_JUDGED = 100_000, 0.25
 # Candidates of a round, for each medoid, that a pool search tries again, because they came closest to replacing it.
 RUNNERS_UP_PER_MEDOID = 1
 # Rows that are labelled and judged at a time: many, because judges are made ready anew for the rows of each part. Of a
 # file, there are no more than its cache holds, because the rows of one cluster after the other are taken from it.
 PART_ROWS = 2**18
+
+
+def share_judged(n: int) -> float:
+    """Return the share of the members of each cluster that is judged, given the number of all rows."""
+    return 1.0 if n <= MOST_ALL_JUDGED else SHARE_JUDGED
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,16 @@ class Judges:
 
     points: Batch
     second_distances: NDArray[np.float32]  # of each judge to its second nearest medoid
+    reach: float = math.inf  # members that are farther from the medoid than this are not judged
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows, each with the slot of its nearest medoid and the distance to it."""
+
+    rows: Indices
+    labels: NDArray[Any]
+    distances: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -92,66 +111,91 @@ def smallest_of_each(groups: NDArray[Any], keys: NDArray[np.float64], count: int
 
 
 def draw_judges(
-    points: Batch, state: Nearest | _core.SwapSearch, is_open: NDArray[np.bool_], rng: np.random.RandomState
+    points: Batch,
+    state: Nearest | _core.SwapSearch,
+    is_open: NDArray[np.bool_],
+    rng: np.random.RandomState,
+    share: float = 1.0,
 ) -> dict[int, Judges]:
-    """Draw the judges of each open cluster, by slot, among its points; `state` knows the cluster of every point."""
+    """Draw the judges of each open cluster, by slot, among its points; `state` knows the cluster of every point.
+
+    They judge a share of the members of the cluster: those that are nearest to its medoid.
+    """
     judges, second_distances = {}, state.second_distances
     for slot, cluster in split_by_label(state.nearest):
         if is_open[slot]:
             drawn = sample_by_weight(points.weights[cluster], min(len(cluster), JUDGES_PER_CLUSTER), rng)
             chosen = cluster[drawn.indices]
-            judges[slot] = Judges(Batch(points.indices[chosen], drawn.weights), second_distances[chosen])
+            reach = find_reach(state.nearest_distances[cluster], share)
+            judges[slot] = Judges(Batch(points.indices[chosen], drawn.weights), second_distances[chosen], reach)
     return judges
 
 
-def label_parts(space: Space, medoids: Indices) -> Iterator[tuple[Indices, NDArray[Any]]]:
-    """Yield all candidates of a space in parts: the row indices, and the slots of the nearest medoids."""
+def find_reach(distances: NDArray[np.float32], share: float) -> float:
+    """Return within which distance of the medoid a share of its cluster is, to judge by the distances of some members.
+
+    Few members cannot tell; then it is infinite, so that all members are judged.
+    """
+    if share == 1 or len(distances) < JUDGES_PER_CLUSTER:
+        return math.inf
+    last = math.ceil(share * len(distances)) - 1
+    return float(np.partition(distances, last)[last])
+
+
+def label_parts(space: Space, medoids: Indices) -> Iterator[Labelled]:
+    """Yield all candidates of a space in parts, with their nearest medoids."""
     for part in tile_bounds(space.candidates.n, min(PART_ROWS, space.rows.n_at_hand)):
         rows = space.candidates.rows(np.arange(part.start, part.stop))
-        yield rows, find_nearest(space.distances_from(medoids, rows), space.weights[rows]).labels
+        assignment = find_nearest(space.distances_from(medoids, rows), space.weights[rows])
+        yield Labelled(rows, assignment.labels, assignment.distances)
 
 
 def best_by_cluster(
     space: Space,
     judges: dict[int, Judges],
-    labelled_parts: Iterable[tuple[Indices, NDArray[Any]]],
+    parts: Iterable[Labelled],
     tried: NDArray[np.bool_],
     n_jobs: int,
 ) -> Indices:
     """Return, for each judged cluster, the few untried rows with the smallest mean loss over its judges."""
-    parts = [Ranked(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    for rows, labels in labelled_parts:
+    best = [Ranked(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    for part in parts:
 
-        def judge(slot: int, places: Indices, rows: Indices = rows) -> NDArray[np.float64]:
+        def judge(slot: int, places: Indices, rows: Indices = part.rows) -> NDArray[np.float64]:
             points = judges[slot].points
             distances = space.distances_to(points.indices, rows[places])
             return mean_losses(distances, rows[places], points, judges[slot].second_distances, n_jobs)
 
-        ranked = rank_members(labels, ~tried[rows], judges.keys(), judge)
-        parts.append(Ranked(rows[ranked.indices], ranked.slots, ranked.scores))
-    return best_of_ranked(parts).indices
+        reaches = {slot: each.reach for slot, each in judges.items()}
+        is_judged = are_within_reach(part.labels, part.distances, reaches) & ~tried[part.rows]
+        ranked = rank_members(part.labels, is_judged, judge)
+        best.append(Ranked(part.rows[ranked.indices], ranked.slots, ranked.scores))
+    return best_of_ranked(best).indices
+
+
+def are_within_reach(labels: NDArray[Any], distances: NDArray[Any], reaches: dict[int, float]) -> NDArray[np.bool_]:
+    """Tell which rows are within the reach of the judges of their cluster; if it has no judges, they are not."""
+    of_slots = np.full(1 + max([int(labels.max(initial=0)), *reaches]), -math.inf)
+    of_slots[list(reaches)] = list(reaches.values())
+    return np.asarray(distances <= of_slots[labels])
 
 
 def rank_members(
-    labels: NDArray[Any],
-    is_candidate: NDArray[np.bool_],
-    judged: Iterable[int],
-    judge: Callable[[int, Indices], NDArray[np.float64]],
+    labels: NDArray[Any], is_judged: NDArray[np.bool_], judge: Callable[[int, Indices], NDArray[np.float64]]
 ) -> Ranked:
-    """Return, for each judged cluster, the few candidates with the smallest loss, as positions among the labels.
+    """Return, for each cluster, the few judged members with the smallest loss, as positions among the labels.
 
     `judge` takes the slot of a cluster and the positions of some of its members, and returns the loss of each member.
     """
     indices, slots, scores = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-    judged = set(judged)
-    for slot, cluster in split_by_label(labels):
-        members = cluster[is_candidate[cluster]]
-        if slot in judged and len(members):
-            losses = judge(slot, members)
-            best = smallest_of_each(np.zeros(len(losses), np.int64), losses, CANDIDATES_BY_CLUSTER)
-            indices.append(members[best])
-            slots.append(np.full(len(best), slot))
-            scores.append(losses[best])
+    judged = np.flatnonzero(is_judged)
+    for slot, places in split_by_label(labels[judged]):
+        members = judged[places]
+        losses = judge(slot, members)
+        best = smallest_of_each(np.zeros(len(losses), np.int64), losses, CANDIDATES_BY_CLUSTER)
+        indices.append(members[best])
+        slots.append(np.full(len(best), slot))
+        scores.append(losses[best])
     return Ranked(np.concatenate(indices), np.concatenate(slots), np.concatenate(scores))
 
 

@@ -13,15 +13,12 @@ from onebatchpam import _core, _tiles
 from onebatchpam._draws import Batch
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
-from onebatchpam.blocks import Block, WholeBlock, fill_checked, open_block
+from onebatchpam.blocks import Block, WholeBlock, open_block
 from onebatchpam.search.assignment import Assignment, spread_medoids
 from onebatchpam.search.candidates import find_runners_up
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.swaps import SwapOptions, SwapResult, run_swaps
 from onebatchpam.space import Space, TiledDistances
-
-# Rows of a tile that are transposed at a time: so few that a column of them stays in the first-level cache.
-ROWS_TRANSPOSED = 256
 
 # Takes the arguments of `run_swaps`, and improves medoids by swaps within the block.
 SearchBlock = Callable[[Block, Indices, NDArray[np.float64], SwapOptions, Run], SwapResult]
@@ -122,10 +119,11 @@ class TransposedDistances(TiledDistances):
         distances = self._space.distances_from(self._candidates[rows], self._point_indices)
         buffer = TileBuffer(distances.n_columns)
         for points in distances.tiles():
-            tile = buffer.for_rows(points)
-            fill_checked(distances, points, tile)
-            for part in tile_bounds(len(tile), ROWS_TRANSPOSED):
-                out[:, points][:, part] = tile[part].T
+            tile, transposer = buffer.for_rows(points), _core.RowTransposer(out[:, points], self.n_jobs)
+            distances.fill(points, tile, transposer)
+            if not transposer.valid:
+                distances.mend(points, tile)
+                out[:, points] = tile.T
         if viewer is not None:
             viewer.see(out)
 

@@ -191,7 +191,7 @@ def best_members(population: Measurable, medoids: Indices, points: Batch, option
     rows = compare(population, medoids, points, run)
     state = _core.SwapSearch(k, np.arange(k), rows, points.weights, options.tol)
     judges = draw_judges(points, state, np.arange(k) >= options.n_fixed, run.rng)
-    return population.best_members(medoids, judges, medoids, None)
+    return population.best_members(medoids, judges, medoids)
 
 
 def compare(population: Measurable, candidates: Indices, points: Batch, run: Run) -> NDArray[np.float32]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
+from typing import Protocol
 
 from onebatchpam._draws import Batch
 from onebatchpam._tiles import Indices
@@ -28,7 +26,5 @@ class Refinable(Protocol):
     def space(self) -> Space: ...
     def hold(self, indices: Indices, memory_limit: int) -> int: ...
     def draw_points(self, size: int) -> Batch: ...
-    def best_members(
-        self, medoids: Indices, judges: dict[int, Judges], tried: Indices, labels: NDArray[Any] | None
-    ) -> Indices: ...
+    def best_members(self, medoids: Indices, judges: dict[int, Judges], tried: Indices) -> Indices: ...
     def objectives(self, medoid_sets: list[Indices]) -> list[float]: ...

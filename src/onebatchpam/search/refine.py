@@ -28,10 +28,12 @@ from onebatchpam.blocks import Block
 from onebatchpam.search.candidates import (
     CANDIDATES_PER_MEDOID,
     Judges,
+    Labelled,
     Nearest,
     best_by_batch,
     best_by_cluster,
     draw_judges,
+    share_judged,
 )
 from onebatchpam.search.confirmation import Confirmation
 from onebatchpam.search.groups import GROUP_SIZE, GroupedConfirmation
@@ -271,17 +273,18 @@ class Proposals:
         tried = mark(self._tried, self._population.space.n)[self._screened]
         by_batch = self._screened[best_by_batch(self._screen, search, self._is_open, tried, run.n_jobs)]
         self._tried = np.union1d(self._tried, by_batch)
-        judges = draw_judges(self._points, state, self._is_open, run.rng)
+        judges = draw_judges(self._points, state, self._is_open, run.rng, share_judged(self._population.n))
         by_cluster = self._best_members(medoids, judges, state)
         self._tried = np.union1d(self._tried, by_cluster)
         return np.concatenate([by_batch, by_cluster])
 
     def _best_members(self, medoids: Indices, judges: dict[int, Judges], state: Nearest | _core.SwapSearch) -> Indices:
         """Return the best untried members of each judged cluster: among the points, or among all rows."""
-        if self.asks_all:
-            labels = state.nearest if self._are_all_points else None
-            return self._population.best_members(medoids, judges, self._tried, labels)
+        if self.asks_all and not self._are_all_points:
+            return self._population.best_members(medoids, judges, self._tried)
         space = self._population.space
         among = np.flatnonzero(space.candidates.marked()[self._points.indices])
-        labelled = [(self._points.indices[among], np.asarray(state.nearest)[among])]
-        return best_by_cluster(space, judges, labelled, mark(self._tried, space.n), self._run.n_jobs)
+        part = Labelled(
+            self._points.indices[among], np.asarray(state.nearest)[among], np.asarray(state.nearest_distances)[among]
+        )
+        return best_by_cluster(space, judges, [part], mark(self._tried, space.n), self._run.n_jobs)
