@@ -68,3 +68,8 @@ def mark(indices: Indices, n: int) -> NDArray[np.bool_]:
     marks = np.zeros(n, dtype=bool)
     marks[indices] = True
     return marks
+
+
+def as_kernels_read(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return an array in this type, row by row, at addresses that the type admits, which views of a buffer may lack."""
+    return np.require(array, dtype, ("C", "A"))

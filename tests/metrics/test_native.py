@@ -9,7 +9,8 @@ import pytest
 
 import reference
 from onebatchpam import FasterPAM, OneBatchPAM, _core, distance_block
-from onebatchpam.metrics.native import NATIVE_METRICS, as_kernels_read
+from onebatchpam._tiles import as_kernels_read
+from onebatchpam.metrics.native import NATIVE_METRICS
 from onebatchpam.metrics.registry import ALIASES, METRICS
 
 NATIVE_DTYPES = ("float32", "float64", "uint8")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core, _tiles
-from onebatchpam._tiles import Indices, tile_bounds
+from onebatchpam._tiles import Indices, as_kernels_read, tile_bounds
 from onebatchpam.data.frames import open_frame, take_rows
 
 
@@ -105,7 +105,7 @@ def _are_bytes(tile: NDArray[Any], divisor: int) -> bool:
     if tile.dtype.kind != "f":
         return divisor == 1 and bool(tile.min() >= 0 and tile.max() <= 255)
     dtype = np.float32 if np.can_cast(tile.dtype, np.float32) else np.float64
-    return _core.are_bytes(np.ascontiguousarray(tile, dtype=dtype), divisor)
+    return _core.are_bytes(as_kernels_read(tile, dtype), divisor)
 
 
 class SparseRows(Rows):
@@ -122,8 +122,8 @@ class SparseRows(Rows):
         """Return the starts, features and values of these rows in CSR format, in the types of the native core."""
         starts = self.matrix.indptr[rows.start : rows.stop + 1].astype(np.int64)
         stored = slice(int(starts[0]), int(starts[-1]))
-        features = np.ascontiguousarray(self.matrix.indices[stored], dtype=np.int32)
-        return starts - starts[0], features, np.ascontiguousarray(self.matrix.data[stored], dtype=np.float64)
+        features = as_kernels_read(self.matrix.indices[stored], np.int32)
+        return starts - starts[0], features, as_kernels_read(self.matrix.data[stored], np.float64)
 
     def take(self, indices: Indices) -> SparseRows:
         return SparseRows(self.matrix[indices])

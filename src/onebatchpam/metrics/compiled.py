@@ -14,6 +14,7 @@ from scipy import LowLevelCallable
 
 from onebatchpam import _core, _tiles
 from onebatchpam._parameters import check_flag, describe
+from onebatchpam._tiles import as_kernels_read
 from onebatchpam.data import Rows
 from onebatchpam.metrics.base import Metric
 from onebatchpam.metrics.ordered import OrderedMetric, check_symmetry
@@ -109,7 +110,7 @@ class NativeFunction(OrderedMetric):
 
     def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         values = np.empty((len(rows), len(points)))
-        first, second = (np.ascontiguousarray(block, dtype=np.float64) for block in (rows, points))
+        first, second = (as_kernels_read(block, np.float64) for block in (rows, points))
         self.function.core.fill(first, second, rows_first, values, n_jobs)
         return values
 

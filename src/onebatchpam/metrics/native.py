@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core, _tiles
-from onebatchpam._tiles import rows_per_tile
+from onebatchpam._tiles import as_kernels_read, rows_per_tile
 from onebatchpam.data import ArrayRows, Rows
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 
@@ -118,11 +118,6 @@ class NativePoint(NativePoints):
     def fill_viewed(self, tile: NDArray[Any], out: NDArray[np.float32], viewer: _core.Viewer) -> None:
         _core.fill_column(self._metric.name, self._converted(tile), self._values[0], out, self.n_jobs)
         viewer.see(out)
-
-
-def as_kernels_read(tile: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return a tile in this type, row by row, at addresses that the type admits, which views of a buffer may lack."""
-    return np.require(tile, dtype, ("C", "A"))
 
 
 def find_byte_divisor(rows: Rows) -> int | None:

@@ -83,8 +83,8 @@ class Precomputed(Metric):
 
     def whole_block(self, rows: Rows) -> NDArray[np.float32] | None:
         assert isinstance(rows, MatrixRows)  # `check` returns such rows
-        in_place = rows.indices is None and rows.matrix.dtype == np.float32 and rows.matrix.flags.c_contiguous
-        return rows.matrix if in_place else None
+        is_readable = rows.matrix.dtype == np.float32 and rows.matrix.flags.c_contiguous and rows.matrix.flags.aligned
+        return rows.matrix if rows.indices is None and is_readable else None
 
 
 class MatrixPoints(Points):

@@ -25,7 +25,7 @@ from onebatchpam._parameters import (
 )
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
-from onebatchpam._tiles import Indices
+from onebatchpam._tiles import Indices, as_kernels_read
 from onebatchpam.blocks import Block, WholeBlock, check_block
 from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.first_medoids import random_medoids
@@ -214,7 +214,8 @@ def swap_search(
     # A number too large for float32 becomes infinite, which is refused below. The check also adds up all entries, and
     # a sum that is too large says nothing about them.
     with np.errstate(over="ignore", invalid="ignore"):
-        entries: NDArray[np.float32] = check_array(block, dtype=np.float32, order="C", input_name="block")
+        entries = check_array(block, dtype=np.float32, order="C", input_name="block")
+    entries = as_kernels_read(entries, np.float32)
     n, m = entries.shape
     check_n_clusters(k, n)
     column_weights = spread_weights(checked_weights, m, "weights", "column")
