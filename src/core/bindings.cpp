@@ -34,6 +34,28 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace obp;
 
+// An array whose numbers lie at addresses that their type admits. Python has arrays of which this is not true.
+template <class... Options>
+struct Aligned : nb::ndarray<Options...> {
+    using nb::ndarray<Options...>::ndarray;
+    bool holds() const {
+        return reinterpret_cast<std::uintptr_t>(this->data()) % alignof(typename nb::ndarray<Options...>::Scalar) == 0;
+    }
+};
+
+template <class... Options>
+struct nanobind::detail::type_caster<Aligned<Options...>> {
+    using Plain = make_caster<nb::ndarray<Options...>>;
+    NB_TYPE_CASTER(Aligned<Options...>, Plain::Name)
+
+    bool from_python(handle source, std::uint8_t flags, cleanup_list* cleanup) noexcept {
+        Plain plain;
+        if (!plain.from_python(source, flags, cleanup)) return false;
+        static_cast<nb::ndarray<Options...>&>(value) = std::move(plain.value);
+        return value.holds();
+    }
+};
+
 namespace {
 
 // Raises the exception of a signal that Python has received meanwhile, such as KeyboardInterrupt. Python is asked only
@@ -50,13 +72,13 @@ void raise_for_signals() {
 }
 
 template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Matrix = Aligned<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Block = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // There may be gaps between its rows.
+using Block = Aligned<T, nb::ndim<2>, nb::device::cpu>;  // There may be gaps between its rows.
 template <class T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Array = Aligned<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using ArrayOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ArrayOut = Aligned<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Metric metric_of(const std::string& name) {
     if (name == "manhattan") return Metric::manhattan;
@@ -254,8 +276,8 @@ nb::ndarray<nb::numpy, const float, nb::ndim<2>, nb::c_contig> medoid_distances(
 }
 
 // Moments of gains: pairs of doubles, a row for each candidate.
-using MomentsIn = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using MomentsOut = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using MomentsIn = Aligned<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using MomentsOut = Aligned<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 template <class Array>
 auto moments_of(const char* name, const Array& moments, std::size_t n, std::size_t n_moments) {
@@ -372,7 +394,7 @@ void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
 }
 
 void fill_custom(const CustomMetric& self, Matrix<double> rows, Matrix<double> columns, bool rows_first,
-                 nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int n_threads) {
+                 Aligned<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int n_threads) {
     check_row_length("rows", rows, columns.shape(1), "features");
     check_shape("out", out, {rows.shape(0), columns.shape(0)}, "rows x columns");
     self.fill(rows.data(), rows.shape(0), columns.data(), columns.shape(0), rows.shape(1), rows_first, out.data(),

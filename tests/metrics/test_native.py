@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reference
-from onebatchpam import FasterPAM, OneBatchPAM, _core, distance_block
+from onebatchpam import FasterPAM, OneBatchPAM, _core, distance_block, swap_search
 from onebatchpam._tiles import as_kernels_read
 from onebatchpam.metrics.native import NATIVE_METRICS
 from onebatchpam.metrics.registry import ALIASES, METRICS
@@ -321,11 +321,29 @@ def test_bytes_whose_squares_do_not_fit_in_32_bits():
     np.testing.assert_allclose(distance_block(X, X, "euclidean"), expected, rtol=1e-4)
 
 
+def shift(array):
+    """Return an array whose numbers lie at odd addresses."""
+    odd = np.frombuffer(b"-" + array.tobytes(), np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    assert not odd.flags.aligned
+    return odd
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_matrices_and_blocks_at_odd_addresses(dtype):
+    X = np.random.RandomState(0).rand(50, 3)
+    block, weights = distance_block(X, X).astype(dtype), np.ones(50)
+    for model in (FasterPAM(3, metric="precomputed"), OneBatchPAM(3, metric="precomputed", batch_size=20)):
+        labels = model.set_params(random_state=0).fit(block, sample_weight=weights).labels_
+        np.testing.assert_array_equal(model.fit(shift(block), sample_weight=shift(weights)).labels_, labels)
+    expected = swap_search(block, 3, weights=weights, random_state=0)
+    found = swap_search(shift(block), 3, weights=shift(weights), random_state=0)
+    np.testing.assert_array_equal(found.medoids, expected.medoids)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_rows_at_odd_addresses(dtype):
     X = np.random.RandomState(0).rand(50, 3).astype(dtype)
-    odd = np.frombuffer(b"-" + X.tobytes(), np.uint8)[1:].view(dtype).reshape(X.shape)
-    assert not odd.flags.aligned
+    odd = shift(X)
     assert as_kernels_read(odd, dtype).flags.aligned
     assert as_kernels_read(X, dtype) is X
     model, expected = (FasterPAM(3, random_state=0).fit(rows) for rows in (odd, X))
