@@ -12,10 +12,13 @@ namespace obp {
 namespace {
 constexpr std::size_t shown_at_once = 32;  // The size of a tile changes no result.
 constexpr std::size_t entries_per_line = 16;
+// The number of entries below which one thread looks at a block, because starting another takes as long.
+constexpr std::size_t min_entries_for_threads = 1 << 18;
 }  // namespace
 
 void show(const BlockView& block, Viewer& viewer) {
-    parallel_for(viewer.n_threads(), tiles_of(block.n_rows, shown_at_once), [&](std::size_t tile, int thread) {
+    const int n_threads = block.n_rows * block.n_columns < min_entries_for_threads ? 1 : viewer.n_threads();
+    parallel_for(n_threads, tiles_of(block.n_rows, shown_at_once), [&](std::size_t tile, int thread) {
         const std::size_t first = tile * shown_at_once, count = std::min(shown_at_once, block.n_rows - first);
         viewer.see({block.row(first), count, block.n_columns, block.stride}, first, thread);
     });
