@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
+import naive
 import reference
 from contract import assert_contract
 from onebatchpam import DynMSC, FasterMSC, FasterPAM, _core, medoid_silhouette
@@ -165,3 +167,21 @@ class TestDynMSC:
             DynMSC(3, min_clusters=4).fit(np.eye(5))
         with pytest.raises(ValueError, match="min_clusters=1: expected an integer of at least 2"):
             DynMSC(3, min_clusters=1).fit(np.eye(5))
+
+
+def test_the_silhouette_is_that_of_the_medoids_where_rows_are_away_from_themselves():
+    # A medoid of an empty cluster is moved to another row, whose cluster is empty as well.
+    matrix = np.array(
+        [
+            [0.0458, 0.0192, 0.2622, 18.06],
+            [88.9, 0.0159, 7.0146, 2.46],
+            [3e-6, 7e-4, 0.39, 1.07],
+            [4.64, 0.49, 1.86, 10.0],
+        ]
+    )
+    weights = np.array([2.0, 0.25, 0.25, 0.25])
+    model = FasterMSC(3, metric="precomputed", init="build", max_iter=2, batch_size=5, random_state=660)
+    with pytest.warns(ConvergenceWarning, match="2 distinct clusters"):
+        model.fit(matrix, sample_weight=weights)
+    expected = naive.medoid_silhouette(matrix[model.medoid_indices_], weights)
+    assert model.medoid_silhouette_ == pytest.approx(expected, abs=1e-6)

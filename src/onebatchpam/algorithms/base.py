@@ -193,7 +193,9 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         k = len(selection.medoids)
         known = selection.assignment if present is space else None
         chosen = present.given_indices(selection.medoids)
-        medoids, assignment = assign(space, chosen, run.stages, known, labels.values)
+        medoids, assignment = assign(
+            space, chosen, run.stages, known, labels.values, moves_empty=not selection.is_settled
+        )
         space.check_scale(assignment.distances.max())
         profile = assignment.profile(k)
         warn_if_imperfect(selection.advice, k, profile.weights)

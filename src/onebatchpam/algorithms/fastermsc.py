@@ -32,8 +32,9 @@ def check_size(value: Any, name: str) -> int | None:
 
 @dataclass(frozen=True)
 class SilhouetteSelection(Selection):
-    """The medoids of FasterMSC."""
+    """The medoids of FasterMSC, to which the silhouette belongs."""
 
+    is_settled: ClassVar[bool] = True
     medoid_silhouette: float = np.nan
     batch_indices: Indices | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ class Selection:
     An algorithm with fitted attributes of its own returns a subclass; each field that the subclass adds becomes one.
     """
 
+    is_settled: ClassVar[bool] = False  # whether medoids of empty clusters have been moved, so that they stay now
     medoids: Indices
     n_iter: int = 0
     n_swaps: int = 0

@@ -153,17 +153,20 @@ def assign(
     stages: Stages | None = None,
     assignment: Assignment | None = None,
     labels: NDArray[Any] | None = None,
+    *,
+    moves_empty: bool = True,
 ) -> tuple[Indices, Assignment]:
     """Move medoids of empty clusters to other rows; return the medoids and the assignment of all rows to them.
 
-    `assignment` is the assignment to the medoids as they are passed in; it is computed if it is None.
+    `assignment` is the assignment to the medoids as they are passed in; it is computed if it is None. Medoids that were
+    moved once stay, if `moves_empty` is False: where a row is away from itself, its cluster may be empty again.
     """
     if assignment is None:
         assignment = assign_all(space, medoids, stages, labels)
     elif labels is not None:
         labels[:] = assignment.labels
         assignment = replace(assignment, labels=labels)
-    spread = spread_medoids(space, medoids, assignment)
+    spread = spread_medoids(space, medoids, assignment) if moves_empty else medoids
     if np.array_equal(spread, medoids):
         return medoids, assignment
     return spread, assign_all(space, spread, stages, labels)
