@@ -142,7 +142,7 @@ def draw_case(seed: int, folder: Path) -> Case:
 
 FUNCTIONS_CALLED = (
     *("medoids_of", "select_k", "distance_block", "swap_search", "collapse_duplicates", "medoid_silhouette"),
-    *("select_representatives", "batch_size", "required_batch_size"),
+    *("select_representatives", "cluster_statistics", "batch_size", "required_batch_size"),
 )
 
 

@@ -16,6 +16,7 @@ from onebatchpam import (
     FasterPAM,
     OneBatchPAM,
     batch_size,
+    cluster_statistics,
     collapse_duplicates,
     distance_block,
     medoid_silhouette,
@@ -42,6 +43,23 @@ def check_medoids_of(case: Case) -> None:
         assert labels[index] == label
         assert_allclose(inertia, block[members == index].sum(), rtol=rtol, atol=atol * size)
         assert_allclose(inertia, naive.medoid_of(block)[1], rtol=4 * rtol, atol=4 * atol * size)
+
+
+def check_cluster_statistics(case: Case) -> None:
+    """Diameters and separations are those of the naive distances, and silhouettes lie between -1 and 1."""
+    n, labels = case.data.n, case.rng.integers(0, max(2, case.k), case.data.n)
+    if n < 2 or not np.all(case.distances < np.finfo(np.float32).max):
+        return  # dissimilarities that are too large for float32, and NaN, are refused
+    labels[:2] = 0, 1
+    found = cluster_statistics(case.data.X, labels, case.drawn.metric, metric_params=case.drawn.params or None)
+    assert_array_equal(found.sizes, np.bincount(labels)[found.labels])
+    block, (rtol, atol) = np.where(np.eye(n, dtype=bool), 0, case.distances), tolerances(case)
+    for label, diameter, separation in zip(found.labels, found.diameters, found.separations, strict=True):
+        inside, outside = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
+        assert_allclose(diameter, block[np.ix_(inside, inside)].max(), rtol=rtol, atol=atol)
+        assert_allclose(separation, block[np.ix_(outside, inside)].min(), rtol=rtol, atol=atol)
+    assert np.all(np.abs(found.silhouettes) <= 1)
+    assert repr(found)
 
 
 def check_select_k(case: Case) -> None:
@@ -159,6 +177,7 @@ def check_required_batch_size(case: Case) -> None:
 
 CHECKS: dict[str, Callable[[Case], Any]] = {
     "medoids_of": check_medoids_of,
+    "cluster_statistics": check_cluster_statistics,
     "select_k": check_select_k,
     "select_representatives": check_select_representatives,
     "distance_block": check_distance_block,

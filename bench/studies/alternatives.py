@@ -118,9 +118,10 @@ def make_table(records: dict[Run, Record], measure: str) -> pd.DataFrame:
     cells: dict[tuple[str, str, str], dict[str, str]] = {}
     for run, record in sorted(records.items(), key=lambda item: order(item[0])):
         if run.metric == choose_metric(run.method, measure):
-            row = cells.setdefault((run.dataset.removeprefix("mixture"), str(run.k), f"{run.n:,}"), {})
+            case = run.dataset.removeprefix("mixture"), str(run.k), f"{run.n:,}"
+            row = cells.setdefault(case, dict.fromkeys(METHODS, ""))
             row[run.method] = show(record, measure)
-    table = pd.DataFrame.from_dict(cells, orient="index").reindex(columns=list(METHODS)).fillna("")
+    table = pd.DataFrame.from_dict(cells, orient="index")
     table.index = pd.Index([" × ".join((n, p)) + f", k = {k}" for p, k, n in cells], name="rows × features")
     return table
 

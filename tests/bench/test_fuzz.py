@@ -70,7 +70,16 @@ def test_every_parameter_is_drawn(tmp_path):
 def test_everything_public_is_called():
     called = {*ESTIMATORS, *FUNCTIONS_CALLED, *(type(metric).__name__ for metric in FUNCTIONS)}
     results = {
-        *("ClusterMedoids", "ClusterTable", "CostEstimate", "DistinctRows", "FitSummary", "KSelection", "LowerBound"),
+        *(
+            "ClusterMedoids",
+            "ClusterStatistics",
+            "ClusterTable",
+            "CostEstimate",
+            "DistinctRows",
+            "FitSummary",
+            "KSelection",
+            "LowerBound",
+        ),
         *("Representatives", "RowAssessment", "SwapResult", "__version__"),
     }
     not_yet = {"RepresentativeSelector", "estimate_cost", "lower_bound", "scan_parquet"}
