@@ -151,5 +151,6 @@ def cluster_statistics(block: ArrayLike, labels: Sequence[int]) -> tuple[list[tu
 def medoid_silhouette(block: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the mean over all columns of 1 - d1 / d2, with the two smallest entries d1 <= d2; of 1 where d1 is 0."""
     nearest, second = np.sort(np.asarray(block, np.float64), axis=0)[:2]
-    values = [1.0 if d1 == 0 else 1 - d1 / d2 for d1, d2 in zip(nearest, second, strict=True)]
-    return float(np.average(values, weights=weights))
+    values = np.array([1.0 if d1 == 0 else 1 - d1 / d2 for d1, d2 in zip(nearest, second, strict=True)])
+    counted = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
+    return float(np.average(values, weights=counted))

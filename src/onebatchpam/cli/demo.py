@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
 
 def certify_file(file: Path, k: int, n_jobs: int | None) -> LowerBound:
     """Cluster the rows of a file, and return the bound that says how far the result is from the optimum at most."""
-    return OneBatchPAM(k, random_state=0, n_jobs=n_jobs).fit(file).certify(file)
+    return OneBatchPAM(k, random_state=0, n_jobs=n_jobs).fit(str(file)).certify(str(file))
 
 
 def write_addresses(path: Path, n: int) -> None:
