@@ -190,8 +190,8 @@ def show_representatives(measure: str) -> str:
     """Return a table of the study of representatives."""
     records = list(Store(RESULTS / "representatives", "representatives").read().values())
     methods = [each.name for each in representatives.SELECTORS]
-    is_objective = measure == "objective"
-    values = representatives.compare(records) if is_objective else representatives.gather(records, measure, 100)
+    others = {"objective": representatives.compare, "seconds": representatives.gather_seconds}
+    values = others[measure](records) if measure in others else representatives.gather(records, measure, 100)
     return representatives.make_table("", values, methods).split("\n\n", 1)[1] + "\n"
 
 
@@ -255,7 +255,10 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     "complexity": partial(show_complexity, partial(complexity.tabulate, measure="n_distances")),
     "swaps": partial(show_complexity, complexity.tabulate_swaps),
     "theorem": show_theorem,
-    **{f"representatives {name}": partial(show_representatives, name) for name in ("nearest", "logistic", "objective")},
+    **{
+        f"representatives {name}": partial(show_representatives, name)
+        for name in ("nearest", "logistic", "objective", "seconds")
+    },
 }
 
 

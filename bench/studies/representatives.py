@@ -15,6 +15,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def measure_set(
             if missing and can_run(contestant, len(pool)):
                 longest = max(possible) if contestant.name in CHOOSE_ONCE else None
                 for run, chosen, seconds in choose(contestant, missing, pool, longest):
-                    facts = {"n_pool": len(pool), "seconds": seconds}
+                    facts = {"n_pool": len(pool), "seconds": seconds, "finished": datetime.now(UTC).date().isoformat()}
                     facts["objective"] = compute_objective(pool, chosen, METRIC) / len(pool)
                     yield run.as_dict() | facts | judge_models(pool[chosen], pool_labels[chosen], test, test_labels)
 
@@ -130,7 +131,7 @@ def make_page(records: list[Record]) -> str:
     ]
     parts.append(make_table("Mean distance to the chosen rows, % above onebatchpam", compare(records), methods))
     once = ", ".join(method for method in methods if method in CHOOSE_ONCE)
-    parts.append(make_table(f"Seconds ({once}: for the largest k)", gather(records, "seconds"), methods))
+    parts.append(make_table(f"Seconds ({once}: for the largest k)", gather_seconds(records), methods))
     return "\n\n".join(parts)
 
 
@@ -142,6 +143,12 @@ def gather(records: list[Record], name: str, factor: float = 1) -> Values:
             factor * record[name]
         )
     return values
+
+
+def gather_seconds(records: list[Record]) -> Values:
+    """Return the seconds of the runs of the last day, because times of different days are not comparable."""
+    last = max((record.get("finished", "") for record in records), default="")
+    return gather([record for record in records if record.get("finished", "") == last], "seconds")
 
 
 def compare(records: list[Record]) -> Values:
