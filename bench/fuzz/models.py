@@ -222,7 +222,8 @@ def check_counts(case: Case, model: MedoidEstimator) -> None:
     n_starts = n_starts if case.parameters.get("effort", "fast") == "fast" else max(n_starts, 3)
     n_starts *= len(model.k_tried_) if isinstance(model, DynMSC) else 1
     assert model.n_distances_ >= n * k
-    assert model.n_distances_ <= (n_starts + 4) * (25 * n * (n + k) + 2000) * max(1, model.n_iter_)
+    n_passes = max(1, model.n_iter_) + (k if case.parameters.get("init") == "build" else 0)
+    assert model.n_distances_ <= (n_starts + 4) * (25 * n * (n + k) + 2000) * n_passes
     assert model.n_iter_ <= case.parameters.get("max_iter", model.n_iter_) * n_starts
     assert model.n_swaps_ >= 0
 
