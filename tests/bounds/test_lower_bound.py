@@ -154,7 +154,7 @@ def test_ctrl_c_returns_the_bound_so_far(monkeypatch):
 
 
 def test_ctrl_c_before_the_first_bound_is_an_interrupt(monkeypatch):
-    monkeypatch.setattr(dual.Problem, "_bound", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(dual, "bound_from", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         lower_bound(BLOBS, MEDOIDS)
 

@@ -24,7 +24,7 @@ from distributed.utils import key_split
 from sklearn.datasets import make_blobs
 
 from clusters import ProcessCluster, find_leftovers
-from onebatchpam.dask import OneBatchPAM, population, runner, tasks
+from onebatchpam.dask import OneBatchPAM, bound_tasks, population, runner, tasks
 
 N, K, M, N_PARTITIONS = 2000, 5, 100, 4
 SECONDS = 600  # longest time to wait for the cluster
@@ -147,6 +147,30 @@ def test_a_worker_is_killed(client, expected, during, name):
     assert_same(make_model().fit(rows().persist()), expected)  # half of the partitions are lost with the worker
     client.wait_for_workers(2, timeout=SECONDS)
     assert victim not in pids_of(client)
+
+
+@pytest.mark.parametrize("name", ["onebatchpam-sum", "onebatchpam-merge-price"])
+def test_a_worker_is_killed_while_a_bound_is_computed(client, expected, during, name):
+    with dask.config.set(scheduler="threads"):
+        undisturbed = expected.certify(rows(), confidence=0.95)
+    victim = pids_of(client)[0]
+    during(name, lambda: os.kill(victim, signal.SIGKILL))
+    found = expected.certify(rows().persist(), confidence=0.95)
+    assert (found.bound, found.objective) == (undisturbed.bound, undisturbed.objective)
+    client.wait_for_workers(2, timeout=SECONDS)
+
+
+def test_an_error_while_a_bound_is_computed(client, expected, monkeypatch):
+    """The traceback refers to the points that the workers keep for the next pass, but they are released."""
+
+    def merge(parts, k):
+        raise ValueError("no merge")
+
+    monkeypatch.setattr(bound_tasks, "merge_cheapest", merge)
+    with pytest.raises(RuntimeError, match="a partition could not be computed: ValueError: no merge") as held:
+        expected.certify(rows(), confidence=0.95)
+    assert find_leftovers(client) == {}
+    assert held.tb
 
 
 def test_a_worker_is_paused_for_a_while(client, expected, during):

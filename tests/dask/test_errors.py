@@ -92,7 +92,7 @@ def test_a_bound_needs_rows_that_fit_in_memory():
     X, _ = make_blobs(300, random_state=0)
     data = da.from_array(X, chunks=(100, 2))
     model = OneBatchPAM(3, random_state=0).fit(data)
-    with pytest.raises(ValueError, match=r"certify gathers all rows of X on the driver, about 4.8e-06 GB, but"):
+    with pytest.raises(ValueError, match=r"an exact bound gathers all rows of X on the driver, about 4.8e-06 GB, but"):
         model.certify(data, memory_limit=4000)
 
 

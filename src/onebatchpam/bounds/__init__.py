@@ -13,9 +13,25 @@ be served, and each candidate i has a reduced cost, which is never positive:
 For any multipliers, the sum of all w_j multiplier_j plus the k smallest costs is at most the objective of the best k
 medoids. Good multipliers only make the bound better; if they are poor, it is still true.
 
-In: a `Space` and medoids. Out: a `LowerBound`; or the core, the candidates with the smallest costs.
+In: a `Space` and medoids. Out: a `LowerBound`; or the core, the candidates with the smallest costs. `dask` maximises
+the dual of a problem of its own, a `Priceable`, whose candidates are in partitions.
 """
 
-from onebatchpam.bounds.certificate import certify, check_confidence, is_kept
+from onebatchpam.bounds.ascent import Multipliers
+from onebatchpam.bounds.certificate import (
+    NO_BOUND,
+    certify,
+    check_confidence,
+    check_fixed_are_chosen,
+    check_objective,
+    choose_confidence,
+    conclude,
+    is_kept,
+    maximise_sample,
+    set_deadline,
+)
 from onebatchpam.bounds.core import find_core
+from onebatchpam.bounds.dual import Deadline, Priced, Served, bound_from, find_wanted, sums_of_chosen
 from onebatchpam.bounds.result import LowerBound
+from onebatchpam.bounds.sample import Sample, choose_ceilings, count_draws
+from onebatchpam.bounds.solution import Solution, compare_rows

@@ -49,11 +49,11 @@ class Core:
     ) -> Core:
         """Reduce candidates to entries below the ceilings; leave out the last ones if they do not fit in memory.
 
-        `split` holds the numbers of fixed and of free medoids.
+        `block` has a row for each of the candidates. `split` holds the numbers of fixed and of free medoids.
         """
         parts: list[ReducedRows] = []
         bytes_left, n_kept = max_bytes, 0
-        for rows, tile in block.subset(candidates).tiles():
+        for rows, tile in block.tiles():
             is_needed = rows.start < sum(split)  # the core has at least as many candidates as there are medoids
             part = ReducedRows.of(tile, ceilings, sys.maxsize if is_needed else bytes_left, n_jobs)
             if part is None:

@@ -22,9 +22,9 @@ from onebatchpam._parameters import (
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block, WholeBlock, compute_checked, open_block, square_block
-from onebatchpam.bounds.dual import Deadline, Maximum, Problem, maximise
+from onebatchpam.bounds.dual import Deadline, Maximum, Priceable, Problem, maximise
 from onebatchpam.bounds.result import LowerBound
-from onebatchpam.bounds.sample import choose_ceilings, draw_sample, limit_of_mean
+from onebatchpam.bounds.sample import Sample, choose_ceilings, draw_sample
 from onebatchpam.bounds.solution import Solution, compare_with_medoids
 from onebatchpam.metrics import MetricLike, resolve_metric
 from onebatchpam.space import Space, open_space
@@ -35,6 +35,8 @@ DEFAULT_CONFIDENCE = 0.95
 # How much the objective may differ from that of the fit, as a fraction: X may come in another type of numbers.
 LARGEST_DIFFERENCE = 1e-4
 LONGEST_TIME = 1e9  # seconds; a longer limit is none
+# The bound if all rows are at distance 0 from their nearest medoids.
+NO_BOUND = Maximum(0.0, 0, 0, None, np.empty(0))
 JUDGED = "an estimator of this package, or the row indices of its medoids"
 
 
@@ -57,7 +59,7 @@ def certify(
     `objective` is that of the fit that chose the medoids, if there was one; raise if it is another with this X.
     """
     confidence = check_confidence(confidence)
-    time_limit = None if time_limit is None else min(check_positive(time_limit, "time_limit"), LONGEST_TIME)
+    deadline = set_deadline(time_limit)
     max_bytes = resolve_memory_limit(memory_limit)
     k = as_array(medoids, "medoids", JUDGED).size
     if k == 0:
@@ -66,24 +68,29 @@ def certify(
     check_fixed_medoids(fixed_medoids, k, None)
     weights = check_weights(sample_weight)
     resolve_metric(metric, metric_params)
-    deadline = Deadline(time_limit)
     space = open_space(X, metric, metric_params, run.n_jobs, sample_weight=weights)
     space.fixed = check_fixed_medoids(fixed_medoids, k, space.n)
     present = space.present()
     chosen = present.find(medoids, k, "medoids")
-    check_fixed_are_chosen(present, chosen)
+    check_fixed_are_chosen(space.fixed, present.given_indices(chosen))
     solution = compare_with_medoids(present, chosen, run.stages)
     present.check_scale(solution.nearest.max())
     check_objective(solution.objective, objective)
-    if confidence is None and present.n > MOST_EXACT_ROWS:
-        confidence = DEFAULT_CONFIDENCE
+    confidence = choose_confidence(confidence, present.n)
     if confidence is None:
         found, n_points = bound_exactly(present, solution, deadline, max_bytes, run), present.n
     else:
         found, n_points = bound_by_sample(present, solution, confidence, deadline, max_bytes, run)
+    return conclude(found, n_points, solution.objective, confidence, deadline)
+
+
+def conclude(
+    found: Maximum, n_points: int, objective: float, confidence: float | None, deadline: Deadline
+) -> LowerBound:
+    """Return the result, given the best bound that was found and the number of its points."""
     return LowerBound(
         bound=found.bound,
-        objective=solution.objective,
+        objective=objective,
         is_exact=confidence is None,
         confidence=confidence,
         n_points=n_points,
@@ -94,12 +101,16 @@ def certify(
     )
 
 
-def check_fixed_are_chosen(space: Space, medoids: Indices) -> None:
-    """Raise unless all fixed medoids are among the medoids."""
-    missing = space.fixed[~np.isin(space.fixed, medoids)]
+def choose_confidence(confidence: float | None, n: int) -> float | None:
+    """Return the confidence of a bound for n rows of positive weight; None if the bound is exact."""
+    return DEFAULT_CONFIDENCE if confidence is None and n > MOST_EXACT_ROWS else confidence
+
+
+def check_fixed_are_chosen(fixed: Indices, medoids: Indices) -> None:
+    """Raise unless all fixed medoids are among the medoids; both are indices in the user's data."""
+    missing = fixed[~np.isin(fixed, medoids)]
     if len(missing):
-        row = space.given_indices(missing)[0]
-        raise ValueError(f"fixed_medoids holds {row}, which is not one of the medoids: expected only medoids")
+        raise ValueError(f"fixed_medoids holds {missing[0]}, which is not one of the medoids: expected only medoids")
 
 
 def check_objective(objective: float, expected: float | None) -> None:
@@ -123,15 +134,21 @@ def bound_by_sample(
     space: Space, solution: Solution, confidence: float, deadline: Deadline, memory_limit: int, run: Run
 ) -> tuple[Maximum, int]:
     """Return a bound that holds with this confidence, and the number of distinct points in its sample."""
-    ceilings = choose_ceilings(solution, space.weights)
+    ceilings = choose_ceilings(solution, solution.profile)
     sample = draw_sample(space.weights, ceilings, len(solution.medoids), run.rng)
-    if sample is None:  # all rows are at distance 0 from their nearest medoids, so that no bound is above 0
-        return Maximum(0.0, 0, 0, None, np.empty(0)), 0
+    if sample is None:
+        return NO_BOUND, 0
     block = open_all_candidates(space, sample.points, memory_limit, run)
     problem = Problem(block, sample.points, sample.weights, solution, ceilings[sample.points])
-    found = maximise(problem, deadline, memory_limit - block.n_bytes, run)
-    limit = sample.total * limit_of_mean(found.bound / sample.total, sample.n_draws, confidence)
-    return replace(found, bound=limit), len(sample.points)
+    return maximise_sample(problem, sample, confidence, deadline, memory_limit - block.n_bytes, run), len(sample.points)
+
+
+def maximise_sample(
+    problem: Priceable, sample: Sample, confidence: float, deadline: Deadline, max_bytes: int, run: Run
+) -> Maximum:
+    """Return the best bound for all rows that holds with this confidence, given the problem of a sample of them."""
+    found = maximise(problem, deadline, max_bytes, run)
+    return replace(found, bound=sample.limit(found.bound, confidence))
 
 
 def open_all_candidates(space: Space, points: Indices, memory_limit: int, run: Run) -> Block:
@@ -147,6 +164,11 @@ def open_all_candidates(space: Space, points: Indices, memory_limit: int, run: R
 def is_kept(n: int, n_points: int, memory_limit: int) -> bool:
     """Tell whether the dual keeps all dissimilarities in memory: if a fifth of it is left for its core."""
     return 5 * n * n_points <= memory_limit
+
+
+def set_deadline(time_limit: float | None) -> Deadline:
+    """Check a time limit in seconds, or None, and return the deadline, counted from now."""
+    return Deadline(None if time_limit is None else min(check_positive(time_limit, "time_limit"), LONGEST_TIME))
 
 
 def check_confidence(confidence: Any, name: str = "confidence") -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,46 @@ UNTIL_IDLE = Schedule()  # rounds until they bring little
 
 
 @dataclass(frozen=True)
+class Served:
+    """The points, which candidates serve: for each of them its weight, and its distances to the medoids in question."""
+
+    weights: NDArray[np.float64]
+    ceilings: NDArray[np.float64]  # the largest multipliers that a point may have
+    nearest: NDArray[Any]
+    second: NDArray[Any]  # distance to the second nearest medoid
+    to_fixed: NDArray[Any]  # distance to the nearest fixed medoid
+
+
+@dataclass(frozen=True)
+class Priced:
+    """What a pass over all candidates has found."""
+
+    bound: float
+    wanted: Indices  # the candidates that the core should have, in ascending order of their sums
+    sums: NDArray[np.float64]  # see `Problem.price`; empty if they are not all at hand
+
+
+class Priceable(Protocol):
+    """Points, and candidates of which k are to be chosen. Candidates have indices, which never change."""
+
+    @property
+    def served(self) -> Served: ...
+
+    @property
+    def medoids(self) -> Indices:
+        """The candidates of the solution from which the ascent starts; those that are fixed come first."""
+
+    @property
+    def n_fixed(self) -> int: ...
+
+    def price(self, multipliers: Multipliers, run: Run) -> Priced:
+        """Price all candidates: find a valid bound, and the candidates that the core should have."""
+
+    def block_of(self, candidates: Indices) -> Block:
+        """Return the block of these candidates x all points."""
+
+
+@dataclass(frozen=True)
 class Problem:
     """Points with their weights, and the block of all candidates x points, of whose candidates k are to be chosen."""
 
@@ -79,8 +120,25 @@ class Problem:
     solution: Solution  # of the whole space
     ceilings: NDArray[np.float64]  # the largest multipliers that a point may have
 
-    def price(self, multipliers: Multipliers, run: Run) -> tuple[NDArray[np.float64], float]:
-        """Return the weighted sum of min(d, multiplier) for every candidate, and the valid bound that follows.
+    @property
+    def served(self) -> Served:
+        solution, points = self.solution, self.points
+        of_points = (values[points] for values in (solution.nearest, solution.second, solution.to_fixed))
+        return Served(self.weights, self.ceilings, *of_points)
+
+    @property
+    def medoids(self) -> Indices:
+        return self.solution.medoids
+
+    @property
+    def n_fixed(self) -> int:
+        return self.solution.n_fixed
+
+    def block_of(self, candidates: Indices) -> Block:
+        return self.block.subset(candidates)
+
+    def price(self, multipliers: Multipliers, run: Run) -> Priced:
+        """Find the weighted sum of min(d, multiplier) for every candidate, and what follows.
 
         A sum is the reduced cost of the candidate plus the weighted sum of all multipliers.
         """
@@ -89,25 +147,42 @@ class Problem:
             for rows, tile in self.block.tiles():
                 _core.RowSummer(self.weights, sums[rows], run.n_jobs, multipliers).see(tile)
                 bar.update(len(tile))
-        return sums, self._bound(sums, multipliers)
+        fixed = self.medoids[: self.n_fixed]
+        smallest = sums_of_chosen(sums[fixed], np.delete(sums, fixed), self.solution.n_free)
+        wanted = find_wanted(self.solution.labels, sums, len(self.medoids))
+        return Priced(bound_from(smallest, self.weights, multipliers), wanted, sums)
 
-    def _bound(self, sums: NDArray[np.float64], multipliers: Multipliers) -> float:
-        """Return a bound that holds in exact arithmetic: all roundings are allowed for."""
-        k, fixed, n_free = len(self.solution.medoids), self._fixed, self.solution.n_free
-        others = np.delete(sums, fixed)
-        smallest = np.concatenate([sums[fixed], np.partition(others, n_free - 1)[:n_free] if n_free else []])
-        if k == 1:
-            bound, total = float(smallest[0]), float(smallest[0])
-        else:
-            total = weighted_sum(self.weights, multipliers)
-            bound = float(smallest.sum()) - (k - 1) * total
-        # Each of the k + 1 sums has a relative error of at most (number of terms + 2) 2^-53, and is at most the total.
-        allowance = 4 * k * (len(self.weights) + k + 2) * 2.0**-53 * total
-        return max(0.0, (bound - allowance) * (1 - ROUNDING))
 
-    @property
-    def _fixed(self) -> Indices:
-        return self.solution.medoids[: self.solution.n_fixed]
+def sums_of_chosen(fixed: NDArray[np.float64], others: NDArray[np.float64], n_free: int) -> NDArray[np.float64]:
+    """Return the sums of the fixed medoids, and the `n_free` smallest ones of the other candidates."""
+    return np.concatenate([fixed, np.partition(others, n_free - 1)[:n_free] if n_free else []])
+
+
+def bound_from(smallest: NDArray[np.float64], weights: NDArray[np.float64], multipliers: Multipliers) -> float:
+    """Return the bound, given the sums of the k candidates that the dual chooses.
+
+    It holds in exact arithmetic: all roundings are allowed for.
+    """
+    k = len(smallest)
+    if k == 1:
+        bound, total = float(smallest[0]), float(smallest[0])
+    else:
+        total = weighted_sum(weights, multipliers)
+        bound = float(smallest.sum()) - (k - 1) * total
+    # Each of the k + 1 sums has a relative error of at most (number of terms + 2) 2^-53, and is at most the total.
+    allowance = 4 * k * (len(weights) + k + 2) * 2.0**-53 * total
+    return max(0.0, (bound - allowance) * (1 - ROUNDING))
+
+
+def find_wanted(labels: NDArray[Any], sums: NDArray[np.float64], k: int) -> Indices:
+    """Return the candidates with the smallest sums, of each cluster and of all, in ascending order of the sums.
+
+    The n smallest of all are among them for any n up to `ADDED_PER_MEDOID` times k.
+    """
+    by_cluster = smallest_of_each(labels, sums, ADDED_PER_CLUSTER)
+    n_added = min(len(sums), ADDED_PER_MEDOID * k)
+    wanted = np.union1d(by_cluster, np.argpartition(sums, n_added - 1)[:n_added])
+    return wanted[np.argsort(sums[wanted], kind="stable")]
 
 
 @dataclass(frozen=True)
@@ -122,14 +197,14 @@ class Maximum:
 
 
 def maximise(
-    problem: Problem, deadline: Deadline, max_bytes: int, run: Run, schedule: Schedule = UNTIL_IDLE
+    problem: Priceable, deadline: Deadline, max_bytes: int, run: Run, schedule: Schedule = UNTIL_IDLE
 ) -> Maximum:
     """Return the best bound that the dual gives within the deadline; the first pass is made in any case."""
-    if problem.solution.n_free <= 1:
+    if len(problem.medoids) - problem.n_fixed <= 1:
         # With at most one medoid to choose, the best multipliers are known: the distances to the fixed medoids.
-        to_fixed = problem.solution.to_fixed[problem.points]
-        sums, bound = problem.price(np.minimum(to_fixed, problem.ceilings).astype(np.float32), run)
-        return Maximum(bound, 1, 0, None, sums)
+        served = problem.served
+        priced = problem.price(np.minimum(served.to_fixed, served.ceilings).astype(np.float32), run)
+        return Maximum(priced.bound, 1, 0, None, priced.sums)
     climber = _Climber(problem, deadline, max_bytes, run, schedule)
     stopped_by = None
     climber.price()
@@ -148,30 +223,30 @@ def maximise(
 class _Climber:
     """The rounds of one maximisation."""
 
-    def __init__(self, problem: Problem, deadline: Deadline, max_bytes: int, run: Run, schedule: Schedule) -> None:
+    def __init__(self, problem: Priceable, deadline: Deadline, max_bytes: int, run: Run, schedule: Schedule) -> None:
         self._problem, self._deadline, self._max_bytes, self._run = problem, deadline, max_bytes, run
         self._schedule = schedule
-        solution, points = problem.solution, problem.points
-        nearest, second = (values[points].astype(np.float64) for values in (solution.nearest, solution.second))
+        served = problem.served
+        nearest, second = served.nearest.astype(np.float64), served.second.astype(np.float64)
         scales = second + 1e-3 * second.mean() + np.finfo(np.float32).tiny
-        start = np.minimum((nearest + second) / 2, problem.ceilings).astype(np.float32)
-        weighted_objective = weighted_sum(problem.weights, nearest)
-        self.ascent = Ascent(start, problem.ceilings, scales, problem.weights, weighted_objective, run.n_jobs)
+        start = np.minimum((nearest + second) / 2, served.ceilings).astype(np.float32)
+        weighted_objective = weighted_sum(served.weights, nearest)
+        self.ascent = Ascent(start, served.ceilings, scales, served.weights, weighted_objective, run.n_jobs)
         self.bound, self.n_rounds, self.is_done, self.seconds_per_pass = 0.0, 0, False, 0.0
         self.sums = np.empty(0)  # those of the best bound
         self._objective = weighted_objective
-        self._candidates = solution.medoids
+        self._candidates = problem.medoids
         self._wanted = np.empty(0, np.int64)
 
     def price(self) -> None:
         """Price all candidates: find the bound, and the candidates that the core should get."""
         began = self._deadline.elapsed
-        sums, bound = self._problem.price(self.ascent.multipliers, self._run)
+        priced = self._problem.price(self.ascent.multipliers, self._run)
         self.seconds_per_pass = self._deadline.elapsed - began
-        if bound >= self.bound:
-            self.sums = sums
-        self._take_in(bound)
-        self._wanted = self._find_wanted(sums)
+        if priced.bound >= self.bound:
+            self.sums = priced.sums
+        self._take_in(priced.bound)
+        self._wanted = priced.wanted
 
     def _take_in(self, bound: float) -> None:
         """Note the bound of the last round, and whether it was the last that is worth its time."""
@@ -184,21 +259,14 @@ class _Climber:
         is_over = self._schedule.is_over(self.n_rounds - 1, gap / self.bound if self.bound > 0 else np.inf)
         self.is_done = is_close or is_idle or is_over
 
-    def _find_wanted(self, sums: NDArray[np.float64]) -> Indices:
-        """Return the candidates with the smallest sums, of each cluster and of all, in ascending order of the sums."""
-        by_cluster = smallest_of_each(self._problem.solution.labels, sums, ADDED_PER_CLUSTER)
-        n_added = min(len(sums), ADDED_PER_MEDOID * len(self._problem.solution.medoids))
-        wanted = np.union1d(by_cluster, np.argpartition(sums, n_added - 1)[:n_added])
-        return wanted[np.argsort(sums[wanted], kind="stable")]
-
     def climb(self) -> None:
         """Extend the core by the candidates that the last pass found, and climb on it."""
-        solution, run = self._problem.solution, self._run
+        problem, run = self._problem, self._run
         new = self._wanted[~np.isin(self._wanted, self._candidates)]
         self._candidates = np.concatenate([self._candidates, new])
-        split = solution.n_fixed, solution.n_free
-        ceilings = self.ascent.ceilings()
-        core = Core.of(self._problem.block, self._candidates, ceilings, split, self._max_bytes, run.n_jobs)
+        split = problem.n_fixed, len(problem.medoids) - problem.n_fixed
+        block, ceilings = problem.block_of(self._candidates), self.ascent.ceilings()
+        core = Core.of(block, self._candidates, ceilings, split, self._max_bytes, run.n_jobs)
         n_steps = self._schedule.count_steps(self.n_rounds - 1)
         with run.stages.stage("dual ascent", total=n_steps, unit=" steps") as bar:
 

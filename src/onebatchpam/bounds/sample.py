@@ -20,6 +20,7 @@ from scipy.special import rel_entr
 
 from onebatchpam._tiles import Indices
 from onebatchpam.bounds.solution import Solution
+from onebatchpam.search import ClusterProfile
 
 # Draws: at least this many, because the uncertainty falls with their square root, and so many for each medoid, because
 # the best medoids of a sample fit it better than those of all rows do, by about k / draws.
@@ -35,19 +36,33 @@ class Sample:
     n_draws: int
     total: float  # the sum of w_j T_j over all rows
 
+    @classmethod
+    def of(
+        cls, points: Indices, counts: NDArray[np.int64], ceilings: NDArray[np.float64], n_draws: int, total: float
+    ) -> Sample:
+        """Return the sample in which these points were drawn so many times."""
+        return cls(points, counts * total / (n_draws * ceilings), n_draws, total)
 
-def choose_ceilings(solution: Solution, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def limit(self, bound: float, confidence: float) -> float:
+        """Return the bound that holds for all rows with this confidence, given that of the sample."""
+        return self.total * limit_of_mean(bound / self.total, self.n_draws, confidence)
+
+
+def choose_ceilings(solution: Solution, profile: ClusterProfile) -> NDArray[np.float64]:
     """Return T for every row: large enough for good multipliers, and small, because the uncertainty grows with T.
 
     A good multiplier lies between the distances to the nearest and to the second nearest medoid. Good multipliers also
     let every cluster pay about the same in excess of its cost, and no more than the cost of the costliest cluster; in
-    a cluster far from all others, this is much less than the distance to the second nearest medoid.
+    a cluster far from all others, this is much less than the distance to the second nearest medoid. `profile` is that
+    of the whole data, of which the solution may have only some rows.
     """
     nearest, second = solution.nearest.astype(np.float64), solution.second.astype(np.float64)
-    k = len(solution.medoids)
-    costs = np.bincount(solution.labels, weights * nearest, minlength=k)
-    sizes = np.bincount(solution.labels, weights, minlength=k)
-    return np.minimum(second, nearest + costs.max() / sizes[solution.labels])
+    return np.minimum(second, nearest + profile.losses.max() / profile.weights[solution.labels])
+
+
+def count_draws(k: int) -> int:
+    """Return the number of draws for k medoids."""
+    return max(FEWEST_DRAWS, DRAWS_PER_MEDOID * k)
 
 
 def draw_sample(
@@ -58,9 +73,9 @@ def draw_sample(
     total = float(odds.sum())
     if total == 0:
         return None
-    n_draws = max(FEWEST_DRAWS, DRAWS_PER_MEDOID * k)
+    n_draws = count_draws(k)
     points, counts = np.unique(rng.choice(len(odds), n_draws, p=odds / total), return_counts=True)
-    return Sample(points, counts * total / (n_draws * ceilings[points]), n_draws, total)
+    return Sample.of(points, counts, ceilings[points], n_draws, total)
 
 
 def limit_of_mean(mean: float, n: int, confidence: float) -> float:

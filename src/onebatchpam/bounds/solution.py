@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices
-from onebatchpam.search import assign_all
-from onebatchpam.space import Space
+from onebatchpam.search import ClusterProfile, find_nearest
+from onebatchpam.space import Distances, Space
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Medoids of a space, and what every row, as a point, has to do with them."""
+    """Medoids, and what every row, as a point, has to do with them."""
 
     medoids: Indices
     n_fixed: int  # the first medoids are fixed
@@ -25,6 +25,7 @@ class Solution:
     second: NDArray[Any]  # distance to the second nearest medoid; infinite if there is only one
     to_fixed: NDArray[Any]  # distance to the nearest fixed medoid; infinite if no medoid is fixed
     objective: float
+    profile: ClusterProfile  # weight and distances of each cluster
 
     @property
     def n_free(self) -> int:
@@ -35,10 +36,16 @@ class Solution:
 def compare_with_medoids(space: Space, medoids: Indices, stages: Stages) -> Solution:
     """Return the solution with these medoids, of which those that are fixed in the space come first."""
     others = medoids[~np.isin(medoids, space.fixed)]
-    medoids, n_fixed = np.concatenate([space.fixed, others]), len(space.fixed)
-    assignment = assign_all(space, medoids, stages)
-    distances = space.distances_from(medoids)
-    second, to_fixed = (np.full(space.n, np.inf, distances.dtype) for _ in range(2))
+    medoids = np.concatenate([space.fixed, others])
+    return compare_rows(space.distances_from(medoids), medoids, len(space.fixed), space.weights, stages)
+
+
+def compare_rows(
+    distances: Distances, medoids: Indices, n_fixed: int, weights: NDArray[np.float64], stages: Stages
+) -> Solution:
+    """Return the solution with these medoids, given the distances of all rows from them; fixed medoids come first."""
+    assignment = find_nearest(distances, weights, stages)
+    second, to_fixed = (np.full(distances.n_rows, np.inf, distances.dtype) for _ in range(2))
     for rows, tile in distances.each_tile(distances.dtype):
         if len(medoids) > 1:
             second[rows] = np.partition(tile, 1, axis=1)[:, 1]
@@ -52,4 +59,5 @@ def compare_with_medoids(space: Space, medoids: Indices, stages: Stages) -> Solu
         second=second,
         to_fixed=to_fixed,
         objective=assignment.inertia,
+        profile=assignment.profile(len(medoids)),
     )

@@ -5,6 +5,7 @@
 
 The driver gathers a batch and a sample of the rows (`known`) and searches for medoids among them. The workers compare
 all rows with the batch and with the medoids, and send back the few rows that are the best candidates for a medoid.
+`bound` and `bound_tasks` do the same for a statistical bound on the objective.
 `tasks` and `partition` know nothing of Dask. `scheduler` and `runner`, which waits for the cluster and explains its
 errors, know nothing of medoids.
 """

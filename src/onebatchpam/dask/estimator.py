@@ -18,7 +18,6 @@ from onebatchpam._parameters import (
     check_fixed_medoids,
     check_medoids,
     check_n_clusters,
-    check_positive,
     check_sizes_fit,
     describe,
 )
@@ -34,7 +33,8 @@ from onebatchpam.algorithms import (
 )
 from onebatchpam.answers import LabelsOut, RowAssessment
 from onebatchpam.batch import resolve_batch_size
-from onebatchpam.bounds import LowerBound, check_confidence
+from onebatchpam.bounds import LowerBound, check_confidence, choose_confidence, set_deadline
+from onebatchpam.dask.bound import bound_by_sample
 from onebatchpam.dask.known import KnownRows
 from onebatchpam.dask.partition import GivenRows, join
 from onebatchpam.dask.population import FIRST_PER_MEDOID, Partitioned, PartitionedData, most_rows_of_driver
@@ -316,8 +316,10 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     ) -> LowerBound:
         """Return a lower bound on the objective of any k medoids, and so the largest possible gap of this fit.
 
-        All rows are candidates for the medoids, so the driver gathers all rows, which must fit in `memory_limit`, and
-        goes on in memory. With more than 60,000 rows, they are compared with a random sample of them.
+        With more than 60,000 rows, or if `confidence` is passed, the bound is statistical. The driver then gathers only
+        the random sample over which the bound sums, and some candidates for medoids; the partitions compare all rows
+        with the sample. The sample, and so the bound, differs from that of the same rows in memory, with the same
+        confidence. An exact bound needs all rows on the driver, where they must fit in `memory_limit`.
 
         Parameters
         ----------
@@ -326,7 +328,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         sample_weight : dask or NumPy array of shape (n,) or float, default=None
             The weights of the fit.
         fixed_medoids, confidence, time_limit, memory_limit
-            As in `onebatchpam.OneBatchPAM`. The time limit begins when the rows are gathered.
+            As in `onebatchpam.OneBatchPAM`. The time limit of an exact bound begins when the rows are gathered.
 
         Returns
         -------
@@ -343,14 +345,18 @@ class OneBatchPAM(algorithms.OneBatchPAM):
             return super().certify(X, sample_weight, **others)  # type: ignore[arg-type]
         self._check_new(X)
         settings, most_bytes = self._check_settings(), resolve_memory_limit(memory_limit)
-        check_fixed_medoids(fixed_medoids, len(self.medoid_indices_), None)
-        check_confidence(confidence)
-        if time_limit is not None:
-            check_positive(time_limit, "time_limit")
+        medoids = self.medoid_indices_
+        check_fixed_medoids(fixed_medoids, len(medoids), None)
+        confidence, deadline = check_confidence(confidence), set_deadline(time_limit)
         partitions = Partitions(X, sample_weight)
         try:
             run = Run.of(settings)
             data = PartitionedData(partitions, self.metric, self.metric_params, run)
+            confidence = choose_confidence(confidence, data.n_present)
+            if confidence is not None:
+                fixed = check_fixed_medoids(fixed_medoids, len(medoids), data.n)
+                warn_of_data(data.metric)
+                return bound_by_sample(data, medoids, fixed, self.inertia_, confidence, deadline, most_bytes)
             check_gatherable(data, most_bytes)
             whole = data.gather_all()
         finally:
@@ -409,8 +415,8 @@ def check_gatherable(data: PartitionedData, most_bytes: int) -> None:
     n_bytes = data.n * data.metric.read(data.head, "X").row_size * BYTES_OF_NUMBER
     if n_bytes > most_bytes:
         raise ValueError(
-            f"certify gathers all rows of X on the driver, about {n_bytes / 1e9:.3g} GB, but the memory limit is "
-            f"{most_bytes / 1e9:.3g} GB: expected a larger memory_limit, or the rows in a file, which is read in parts"
+            f"an exact bound gathers all rows of X on the driver, about {n_bytes / 1e9:.3g} GB, but the memory limit "
+            f"is {most_bytes / 1e9:.3g} GB: expected a larger memory_limit, or confidence=0.95 for a statistical bound"
         )
 
 

@@ -56,7 +56,7 @@ class Partitions:
 
     def tasks(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Delayed]:
         """Return a Dask task for every partition; it gets the item of `each` for this partition, then `told`."""
-        shared = [tell(argument) for argument in told]
+        shared = [argument if isinstance(argument, Delayed) else tell(argument) for argument in told]
         firsts, sizes = self.firsts.tolist(), self.sizes.tolist()
         return [
             named(
@@ -94,10 +94,22 @@ class Partitions:
         with named_partitions([f"partition {holder}" for holder in holders]):
             return self.runner.compute([tasks[holder] for holder in holders])
 
-    def run_merged(self, name: str, task: Callable[..., Any], *told: Any, merge: Callable[..., Any], count: int) -> Any:
+    def share(self, argument: Any) -> Delayed:
+        """Return an argument for tasks of several passes; a cluster keeps it as long as something refers to it."""
+        return self.runner.start([tell(argument)])[0]
+
+    def run_merged(
+        self,
+        name: str,
+        task: Callable[..., Any],
+        *told: Any,
+        each: list[Any] | None = None,
+        merge: Callable[..., Any],
+        count: int,
+    ) -> Any:
         """Run a task on every partition; return merge(results, count), merged by the workers a few at a time."""
         with named_partitions(["a partition"]):
-            return self.runner.compute([merged(name, self.tasks(name, task, *told), merge, count)])[0]
+            return self.runner.compute([merged(name, self.tasks(name, task, *told, each=each), merge, count)])[0]
 
     def _measured_sizes(self) -> NDArray[np.int64]:
         """Return the number of rows of each partition, for which all partitions are computed."""

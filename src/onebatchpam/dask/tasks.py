@@ -137,18 +137,23 @@ class RankedRows:
         """Return the candidates at these positions, in this order."""
         return RankedRows(self.rows.take(places), self.slots[places], self.scores[places])
 
+    @classmethod
+    def join(cls, parts: list[RankedRows | None]) -> RankedRows | None:
+        """Return the candidates of all parts, one part after the other; None if all parts are None."""
+        known = [part for part in parts if part is not None]
+        if not known:
+            return None
+        return cls(
+            join([part.rows for part in known]),
+            np.concatenate([part.slots for part in known]),
+            np.concatenate([part.scores for part in known]),
+        )
+
 
 def merge_best(parts: list[RankedRows | None], count: int) -> RankedRows | None:
     """Return, for each medoid, the best candidates of several partitions; None if all partitions are empty."""
-    known = [part for part in parts if part is not None]
-    if not known:
-        return None
-    joined = RankedRows(
-        join([part.rows for part in known]),
-        np.concatenate([part.slots for part in known]),
-        np.concatenate([part.scores for part in known]),
-    )
-    return joined.take(np.sort(smallest_of_each(joined.slots, joined.scores, count)))
+    joined = RankedRows.join(parts)
+    return None if joined is None else joined.take(np.sort(smallest_of_each(joined.slots, joined.scores, count)))
 
 
 @dataclass(frozen=True)
