@@ -228,9 +228,10 @@ def make_table(outcomes: list[Outcome]) -> str:
 def draw(outcomes: list[Outcome], path: Path) -> None:
     """Draw the mean excess against the time, a panel for each family."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     families = list(dict.fromkeys(each.family for each in outcomes))
-    figure = Figure(figsize=(4.4 * len(families), 3.8))
+    figure = Figure(figsize=(4.4 * len(families), 4.2), layout="constrained")
     for axes, family in zip(np.atleast_1d(figure.subplots(1, len(families))), families, strict=True):
         for place, contestant in enumerate(CONTESTANTS):
             chosen = [each for each in outcomes if (each.family, each.method) == (family, contestant.name)]
@@ -242,9 +243,14 @@ def draw(outcomes: list[Outcome], path: Path) -> None:
         axes.set(title=family, xscale="log", xlabel="time / FasterPAM's", ylabel=f"mean excess over {what}")
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.2%}")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.grid(alpha=0.3)
-    figure.axes[-1].legend(fontsize=8, loc="lower left")
-    figure.tight_layout()
+    named = {label: line for axes in figure.axes for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    shown = [contestant.name for contestant in CONTESTANTS if contestant.name in named]
+    lines = [named[name] for name in shown]
+    figure.legend(lines, shown, loc="outside lower center", ncols=len(shown), frameon=False)
     figure.savefig(path, dpi=110)
 
 
