@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 import reference
-from onebatchpam import OneBatchPAM, lower_bound
+from onebatchpam import OneBatchPAM, block_metric, lower_bound
 from onebatchpam.algorithms import effort as efforts
 from onebatchpam.batch import sample
 from onebatchpam.bounds.core import find_core
@@ -49,6 +50,7 @@ def test_balanced_is_two_starts_and_fast_is_one():
         ({"batch_size": len(X)}, "fast"),
         ({"refine": 0}, "fast"),
         ({"init": np.arange(20)}, "fast"),
+        ({"metric": block_metric(cdist)}, "fast"),
     ],
 )
 def test_the_default_is_two_starts_where_one_would_be_worse_than_fasterpam(parameters, effort):

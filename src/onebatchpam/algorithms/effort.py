@@ -36,7 +36,7 @@ def has_core(settings: Settings, n: int) -> bool:
     return EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
 
 
-def count_starts(settings: Settings, n: int, m: int, *, is_build: bool, has_core: bool) -> int:
+def count_starts(settings: Settings, n: int, m: int, *, is_build: bool, has_core: bool, is_costly: bool) -> int:
     """Return the number of starts for n rows and m batch points.
 
     The effort adds none to BUILD, which draws nothing, and none if there is a core, which has better candidates.
@@ -44,15 +44,16 @@ def count_starts(settings: Settings, n: int, m: int, *, is_build: bool, has_core
     n_init, n_starts = int(settings.n_init), EFFORTS[settings.effort].n_starts
     if is_build or has_core:
         return n_init
-    return max(n_init, 1 + needs_another(settings, n, m) if n_starts is None else n_starts)
+    return max(n_init, 1 + needs_another(settings, n, m, is_costly=is_costly) if n_starts is None else n_starts)
 
 
-def needs_another(settings: Settings, n: int, m: int) -> bool:
+def needs_another(settings: Settings, n: int, m: int, *, is_costly: bool) -> bool:
     """Tell whether a second start is needed to be as good as FasterPAM, to judge by `python -m bench against`.
 
     A batch of all rows is FasterPAM, and a single medoid has only one optimum. With very many rows, a refinement takes
-    longer than all the rest. Without refinement, or from medoids that the user has chosen, a user wants just that
-    search.
+    longer than all the rest; if dissimilarities are costly, it takes nearly as many of them as the batch. Without
+    refinement, or from medoids that the user has chosen, a user wants just that search.
     """
     is_drawn = isinstance(settings.init, str) and not settings.warm_start
-    return is_drawn and settings.refine > 0 and settings.n_clusters > 1 and m < n <= most_searched()
+    is_refined = settings.refine > 0 and settings.n_clusters > 1
+    return is_drawn and is_refined and not is_costly and m < n <= most_searched()

@@ -88,7 +88,8 @@ class OneBatchPAM(MedoidEstimator):
         How much the fit spends to come closer to the optimum.
 
         - ``"auto"``: as much as it takes to be about as good as `FasterPAM`. This is two starts if the batch is not all
-          rows; with more than 100,000 rows, one. From medoids that you pass, and with ``refine=0``, it is also one.
+          rows; with more than 100,000 rows, and with text and functions of your own, which are costly to compare, one.
+          From medoids that you pass, and with ``refine=0``, it is also one.
         - ``"fast"``: one start, or as many as `n_init` says.
         - ``"balanced"``: at least two starts, whose medoids are combined as `n_init` says.
         - ``"best"``: at least three starts. With at most 20,000 rows it is one; instead of the others, the Lagrangian
@@ -375,7 +376,8 @@ class OneBatchPAM(MedoidEstimator):
         """Draw a batch of m points, search and refine from each start, and combine the results."""
         batch = BatchSearch(population, m, settings, run, [start])
         is_build, has_core = isinstance(start, Build), batch.has_core
-        n_starts = count_starts(settings, population.n, m, is_build=is_build, has_core=has_core)
+        is_costly = population.space.metric.is_costly
+        n_starts = count_starts(settings, population.n, m, is_build=is_build, has_core=has_core, is_costly=is_costly)
         method = settings.init if isinstance(settings.init, str) else "auto"
         selections = []
         for number in range(n_starts):

@@ -91,7 +91,9 @@ class FitWork:
         self.n_rounds = self._count_rounds()
         is_build = isinstance(settings.init, str) and starts_by_build(settings.init, self.m, n)
         self.has_core = has_core(settings, n)
-        self.n_starts = count_starts(settings, n, self.m, is_build=is_build, has_core=self.has_core)
+        self.n_starts = count_starts(
+            settings, n, self.m, is_build=is_build, has_core=self.has_core, is_costly=metric.is_costly
+        )
         self.n_screened = min(self.refining.n_points, count_screened(n, self.n_searched))
 
     def stages(self) -> dict[str, Work]:
