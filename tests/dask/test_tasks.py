@@ -32,6 +32,13 @@ def make_partition(rng):
     return Partition(rng.rand(N, 3), rng.randint(3, size=N).astype(float), np.ones(N, bool), 2, FIRST)
 
 
+def received(array):
+    """Return an array as it may come over the network: at an odd address."""
+    buffer = np.empty(array.nbytes + 1, np.uint8)[1:]
+    buffer[:] = np.frombuffer(array.tobytes(), np.uint8)
+    return buffer.view(array.dtype)
+
+
 def smallest(keys, slots, count=COUNT):
     """Return the rows with the smallest keys of each slot, as a set."""
     found = [np.flatnonzero(slots == slot) for slot in np.unique(slots)]
@@ -57,8 +64,8 @@ def test_best_members(partition, rng, monkeypatch):
     judges = {}
     for slot in range(1, K):
         own = np.flatnonzero(of_points == slot)
-        points = GivenRows(FIRST + drawn[own], X[drawn[own]], weights[own], np.ones(len(own), bool))
-        judges[slot] = JudgeRows(points, second[own], reach[slot])
+        points = GivenRows(FIRST + drawn[own], X[drawn[own]], received(weights[own]), np.ones(len(own), bool))
+        judges[slot] = JudgeRows(points, received(second[own]), reach[slot])
     found = best_members(partition, METRIC, X[medoids], judges, FIRST + medoids)
     assert set(found.rows.indices - FIRST) == expected
     merged = merge_best([None, found, None], 1)

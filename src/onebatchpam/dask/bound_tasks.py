@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Indices
+from onebatchpam._tiles import Indices, as_kernels_read
 from onebatchpam.blocks import open_block
 from onebatchpam.bounds import Multipliers, Solution, choose_ceilings, compare_rows, find_wanted
 from onebatchpam.dask.partition import GivenRows, Partition, join
@@ -124,7 +124,9 @@ def price(
     """Price the rows of a partition as candidates; return those that the core of the dual may want, cheapest first."""
     distances = compare(partition, judged.places, metric, points)
     block = open_block(lambda *_: distances, np.arange(len(points)), None, 1, 0)
-    sums = block.weighted_sums(points.weights, 1, multipliers)
+    # Arrays that came over the network may be anywhere in the buffer of their message.
+    weights, caps = as_kernels_read(points.weights, np.float64), as_kernels_read(multipliers, np.float32)
+    sums = block.weighted_sums(weights, 1, caps)
     labels = judged.solution.labels
     wanted = find_wanted(labels, sums, len(judged.solution.medoids))
     return RankedRows(partition.take(judged.places[wanted]), labels[wanted], sums[wanted])

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 from onebatchpam import answers
 from onebatchpam._draws import Batch, ring_clocks, sample_odds
 from onebatchpam._progress import Stages
-from onebatchpam._tiles import Indices
+from onebatchpam._tiles import Indices, as_kernels_read
 from onebatchpam.dask.partition import GivenRows, Partition, join
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric
 from onebatchpam.search import (
@@ -184,8 +184,10 @@ def best_members(
             name_row=name_in("X", indices),
             name_column=name_in("X", points.indices),
         )
-        batch = Batch(points.indices, points.weights)
-        return mean_losses(distances, indices, batch, judges[slot].second_distances, 1)
+        # Arrays that came over the network may be anywhere in the buffer of their message.
+        batch = Batch(points.indices, as_kernels_read(points.weights, np.float64))
+        second_distances = as_kernels_read(judges[slot].second_distances, np.float32)
+        return mean_losses(distances, indices, batch, second_distances, 1)
 
     ranked = rank_members(nearest.labels, is_judged, judge)
     return RankedRows(partition.take(ranked.indices), ranked.slots, ranked.scores)
