@@ -88,7 +88,7 @@ def test_candidate_first_and_point_second(metric, n_jobs, init, batch_size, X, m
 
 @both_shapes
 def test_same_medoids_as_the_matrix(metric, X, matrix):
-    parameters = {"n_clusters": 5, "batch_size": 50, "init": "k-means++", "random_state": 0}
+    parameters = {"n_clusters": 5, "batch_size": 50, "init": "k-means++", "effort": "balanced", "random_state": 0}
     expected = OneBatchPAM(metric="precomputed", **parameters).fit(matrix)
     model = OneBatchPAM(metric=metric, **parameters).fit(X)
     np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
