@@ -66,6 +66,16 @@ def time_call(announce: Announce, trial: Trial, problem: Problem) -> TimedCall:
     return TimedCall(answer, seconds, list(dict.fromkeys(str(warning.message) for warning in caught)))
 
 
+def measure_call(announce: Announce, trial: Trial) -> tuple[Problem, TimedCall, int]:
+    """Measure time and memory of the same call; return its problem, and the peak of its memory beyond the data."""
+    trial.warm_up()
+    problem = trial.pose()
+    before = read_resident_bytes()
+    reset_peak()
+    call = time_call(announce, trial, problem)
+    return problem, call, read_growth(before)
+
+
 def measure_peak(announce: Announce, trial: Trial) -> Record:
     """Return the peak memory of a call, data included, beyond that of the process before the data were loaded.
 

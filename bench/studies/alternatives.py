@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from bench.data.sets import store_generated
 from bench.data.synthetic import make_mixture_pieces
-from bench.measure.call import Trial, time_call
+from bench.measure.call import Trial, measure_call
 from bench.measure.growth import FAILED, Load, measure_growth
-from bench.measure.memory import read_growth, read_resident_bytes, reset_peak
 from bench.measure.objective import check_medoids, compute_objective
 from bench.measure.process import Announce, Limits
 from bench.measure.records import RESULTS, Record, Run, Store
@@ -72,13 +71,8 @@ WORDS = {"timeout": "time"}
 
 
 def measure(announce: Announce, trial: Trial) -> Record:
-    """Measure time and memory of the same call, and judge the chosen rows by both metrics."""
-    trial.warm_up()
-    problem = trial.pose()
-    before = read_resident_bytes()
-    reset_peak()
-    call = time_call(announce, trial, problem)
-    peak = read_growth(before)
+    """Measure time and memory of a call, and judge the chosen rows by both metrics."""
+    problem, call, peak = measure_call(announce, trial)
     medoids = check_medoids(call.answer.medoids, problem.k, problem.n)
     judged = np.random.RandomState(0).choice(problem.n, min(problem.n, N_JUDGED), replace=False)
     means = {metric: compute_objective(problem.X, medoids, metric, judged) / len(judged) for metric in METRICS}

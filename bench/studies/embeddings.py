@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from bench.data.sets import store_generated
 from bench.data.synthetic import make_unit_vector_pieces
-from bench.measure.call import Trial, time_call
+from bench.measure.call import Trial, measure_call
 from bench.measure.machine import count_processors, describe_machine
-from bench.measure.memory import read_growth, read_resident_bytes, reset_peak
 from bench.measure.process import Announce, run_alone
 from bench.measure.records import RESULTS, Record, Run, Store
 from bench.methods.contestant import Contestant
@@ -46,12 +45,8 @@ def load_vectors(path: Path, from_file: bool) -> NDArray[Any]:
 
 def measure(announce: Announce, trial: Trial) -> Record:
     """Measure time and memory of a fit."""
-    trial.warm_up()
-    problem = trial.pose()
-    before = read_resident_bytes()
-    reset_peak()
-    call = time_call(announce, trial, problem)
-    facts = {"seconds": call.seconds, "peak_bytes": read_growth(before), "stages": call.answer.stages}
+    _, call, peak = measure_call(announce, trial)
+    facts = {"seconds": call.seconds, "peak_bytes": peak, "stages": call.answer.stages}
     return {**facts, "n_distances": call.answer.n_distances, **call.answer.facts}
 
 

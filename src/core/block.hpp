@@ -2,9 +2,8 @@
 // point. distances/ computes its rows, search/ reads them; this file is what both know of it.
 //
 // In:   a BlockView of some rows: part of a block in memory, or rows that a thread has just computed.
-// Out:  what a Viewer finds in them: the nearest columns (RowScanner), weighted sums (RowSummer), the rows as columns
-// of
-//       another block (RowTransposer), the best swaps (SwapEvaluator, in search/swap.hpp).
+// Out:  what a Viewer finds in them: the nearest columns (RowScanner), weighted sums (RowSummer), the best swaps
+//       (SwapEvaluator, in search/swap.hpp); or their entries, as columns of another block (RowTransposer).
 //
 // A Viewer looks at rows in the thread that has computed them, as soon as they are there, because they are still in the
 // cache of that thread. show() calls it for a block that is in memory already.

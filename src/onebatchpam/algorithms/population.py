@@ -84,7 +84,8 @@ class InMemory:
     def __init__(self, space: Space, k: int, memory_limit: int, run: Run, *, is_sample: bool = False) -> None:
         self.is_sample = is_sample
         self.space, self.n, self.total_weight = space, space.n, float(space.weights.sum())
-        self._space, self._k, self._memory_limit, self._run = space, k, memory_limit, run
+        self._space = space  # as it was given; `space` may hold some of its rows in memory
+        self._k, self._memory_limit, self._run = k, memory_limit, run
         self._odds: NDArray[np.float64] | None = None  # by which the rows of the sample were drawn
         self._objectives: dict[bytes, float] = {}  # the keys are the bytes of `medoids`
         self._best: tuple[bytes, Indices, Assignment] | None = None  # the key, medoids and assignment of the smallest
