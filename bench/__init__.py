@@ -8,7 +8,8 @@ A room imports only rooms to its right; its `__init__.py` says what it is for.
 `configs` has the experiments, `results` the records of their runs. Records are kept in git; tables and figures are made
 from them by `python -m bench report`.
 
-Fuzzing and chaos are tests that take long. They share modules with the tests: `naive` and `clusters`.
+Fuzzing, chaos and failing allocations are tests that take long. They share modules with the tests: `naive`, `clusters`,
+`allocations` and `starvation`.
 """
 
 import sys

@@ -17,8 +17,10 @@ from bench.measure.process import TaskError
 from bench.report import report
 from bench.studies import (
     against,
+    allocations,
     alternatives,
     bandit,
+    beyond,
     certificate,
     chaos,
     complexity,
@@ -30,6 +32,7 @@ from bench.studies import (
     kernels,
     limits,
     memory,
+    mixed,
     optimality,
     orlib,
     pages,
@@ -39,6 +42,7 @@ from bench.studies import (
     scale,
     series,
     sizes,
+    small,
     speed,
     theorem,
     threads,
@@ -52,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="command")
     for module in (
         speed,
+        small,
         kernels,
         scale,
         sample,
@@ -60,8 +65,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         complexity,
         theorem,
         bandit,
+        beyond,
         embeddings,
         series,
+        mixed,
         costly,
         memory,
         estimate,
@@ -77,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sizes,
         dask,
         chaos,
+        allocations,
         fuzz,
         download,
         pictures,

@@ -90,6 +90,7 @@ html_title = "onebatchpam"
 html_static_path = ["_static"]
 html_favicon = "_static/medoid.png"
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "_static" / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -108,6 +109,18 @@ html_theme_options = {
 html_sidebars = {"index": []}
 
 
+# The functions of the reference, by what they are for.
+FUNCTIONS = {
+    "Selections": ("select_representatives", "select_k", "medoids_of", "swap_search"),
+    "Judgements": ("lower_bound", "medoid_silhouette", "cluster_statistics"),
+    "Before a fit": ("estimate_cost", "batch_size", "required_batch_size"),
+    "Data and metrics": (
+        *("collapse_duplicates", "scan_parquet", "distance_block"),
+        *("pair_metric", "block_metric", "native_metric"),
+    ),
+}
+
+
 def list_names(title: str, introduction: str, module: str, names: list[str]) -> str:
     """Return a section of the reference: a table of public names, each with a page of its own."""
     listed = "\n".join(f"   {name}" for name in names)
@@ -119,7 +132,9 @@ def write_reference(app: Sphinx, config: object) -> None:
     """Write the page of the reference, which lists every public name of the package."""
     public = {name: getattr(onebatchpam, name) for name in onebatchpam.__all__ if name != "__version__"}
     estimators = [name for name, value in public.items() if inspect.isclass(value) and issubclass(value, BaseEstimator)]
-    functions = [name for name in public if name[0].islower()]
+    functions = {name for name in public if name[0].islower()}
+    if functions != {name for names in FUNCTIONS.values() for name in names}:
+        raise ValueError(f"FUNCTIONS in docs/conf.py must have all functions of the package: {sorted(functions)}")
     results = [name for name in public if name not in {*estimators, *functions}]
     estimators.sort(key=lambda name: (name != "OneBatchPAM", name))
     sections = [
@@ -130,7 +145,7 @@ def write_reference(app: Sphinx, config: object) -> None:
             "onebatchpam",
             estimators,
         ),
-        list_names("Functions", "For data, metrics, selections and judgements.", "onebatchpam", functions),
+        *(list_names(title, "", "onebatchpam", list(names)) for title, names in FUNCTIONS.items()),
         list_names("Results", "What the functions and methods return.", "onebatchpam", results),
         list_names(
             "Dask",

@@ -25,7 +25,7 @@ for label, index, size, inertia in zip(found.labels, found.indices, found.sizes,
 print(f"noise: {np.sum(labels == -1)} rows")
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.scatter(*X[labels < 0].T, s=2, color="lightgray", label="noise")
-ax.scatter(*X[labels >= 0].T, s=2, c=labels[labels >= 0], cmap="Pastel2")
+ax.scatter(*X[labels >= 0].T, s=2, c=labels[labels >= 0], cmap="Set2", vmin=0, vmax=7)
 ax.scatter(*X[found.indices].T, s=160, color="tab:red", marker="*", label="medoids")
 ax.legend()
 plt.show()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import multiprocessing
 from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
-import pytest
 
 from onebatchpam._progress import Stages
 
 
 def call_at_stages(patch, begin):
-    """Call begin(name) whenever a stage of a fit begins."""
+    """Call begin(name) whenever a stage of a fit begins, as long as pytest's monkeypatch lasts."""
+    patch.setattr(Stages, "stage", watch_stages(begin))
+
+
+def watch_stages(begin):
+    """Return a `Stages.stage` that calls begin(name) first."""
     stage = Stages.stage
 
     @contextmanager
@@ -21,7 +26,7 @@ def call_at_stages(patch, begin):
         with stage(self, name, *rest, **options) as bar:
             yield bar
 
-    patch.setattr(Stages, "stage", watched)
+    return watched
 
 
 def list_fitted(model):
@@ -46,8 +51,7 @@ def make_rows(n, p, dtype=np.float32):
 
 def fit_telling_stages(tell, model, shape, path):
     """Fit a model to rows of this shape, and write the labels to a file."""
-    with pytest.MonkeyPatch.context() as patch:
-        call_at_stages(patch, tell)
+    with mock.patch.object(Stages, "stage", watch_stages(tell)):
         model.fit(make_rows(*shape), labels_out=path)
 
 

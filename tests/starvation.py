@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -19,6 +21,7 @@ from onebatchpam import (
     LSKMeansPlusPlus,
     OneBatchPAM,
     RandomMedoids,
+    block_metric,
     medoids_of,
     select_k,
     select_representatives,
@@ -36,6 +39,22 @@ def fit_by(model):
     return lambda X: model.fit(X).labels_
 
 
+def fit_files(X):
+    """Fit a file and write the labels to another, which a fit that fails leaves out."""
+    with tempfile.TemporaryDirectory() as name:
+        rows, labels = Path(name, "rows.npy"), Path(name, "labels.npy")
+        np.save(rows, X)
+        try:
+            return batch().fit(rows, labels_out=labels).labels_.copy()
+        except MemoryError:
+            assert sorted(Path(name).iterdir()) == [rows]
+            raise
+
+
+def compare_blocks(A, B):
+    return np.abs(A[:, np.newaxis] - B).sum(axis=2)
+
+
 CALLS = {
     "whole block": fit_by(batch(memory_limit="100MB")),
     "limit by free memory": fit_by(batch()),
@@ -44,6 +63,9 @@ CALLS = {
     "float64": lambda X: batch().fit(X.astype(np.float64)).labels_,
     "library metric": fit_by(batch(metric="canberra").set_params(n_jobs=1)),
     "gower": fit_by(batch(metric="gower")),
+    "files": fit_files,
+    "function of blocks": fit_by(batch(metric=block_metric(compare_blocks)).set_params(n_jobs=1)),
+    "function of one or the other": fit_by(batch(metric=compare_blocks).set_params(n_jobs=1)),
     "sparse": lambda X: batch().fit(scipy.sparse.csr_matrix(X[:1000])).labels_,
     "FasterPAM": fit_by(FasterPAM(5, n_jobs=2, random_state=0)),
     "PAM": fit_by(PAM(5, n_jobs=2)),

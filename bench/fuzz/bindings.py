@@ -175,7 +175,7 @@ def _find_improving(sound: Sound) -> Prepared:
 
 
 def _try_candidates(sound: Sound) -> Prepared:
-    candidates = sound.medoids().tolist()
+    candidates = sound.medoids()
     return sound.search().try_candidates, (candidates, sound.block[: len(candidates)])
 
 

@@ -132,10 +132,17 @@ def check_rows(case: Case, model: MedoidEstimator) -> None:
     assert (rows.labels != rows.second_labels).all()
 
 
+def has_chosen_candidates(case: Case, model: MedoidEstimator) -> bool:
+    """Tell whether the metric has chosen complete rows, which the case does not know."""
+    return case.candidates is None and model.n_candidates_ < np.count_nonzero(case.may_be_medoids)
+
+
 def check_distinct_medoids(case: Case, model: MedoidEstimator) -> None:
     """No cluster is empty while a row that may be a medoid is away from all medoids, unless its medoid is fixed."""
     if case.distances.diagonal().any():
         return  # a row of missing values, or of an arbitrary matrix, is away from itself
+    if has_chosen_candidates(case, model):
+        return
     present = case.weights > 0
     sizes = np.bincount(model.labels_[present], minlength=len(model.medoid_indices_))[len(case.fixed_medoids or []) :]
     _, atol = tolerances(case)
@@ -191,9 +198,9 @@ def check_local_optimum(case: Case, model: MedoidEstimator) -> None:
         return
     if model.n_iter_ >= case.parameters["max_iter"]:
         return
+    if has_chosen_candidates(case, model):
+        return
     allowed, free = case.may_be_medoids, slice(len(case.fixed_medoids or []), None)
-    if model.n_candidates_ < np.count_nonzero(allowed):
-        return  # the metric has chosen complete rows, which the case does not know
     gains = naive.swap_gains(case.distances, model.medoid_indices_, case.weights)[allowed, free]
     rtol, atol = tolerances(case)
     slack = (case.parameters["tol"] + 2 * rtol + 1e-5) * model.inertia_ + 4 * (atol + 1e-9) * case.weights.sum()

@@ -48,6 +48,7 @@ class Config:
     reference: str  # the method that times and objectives are relative to
     time_limit: float  # seconds for the call
     memory_limit: float  # GiB for the process
+    threads: int = 1  # of each method: packages that cannot be told otherwise compute their distances in one
     paper: str | None = None  # the scale of the paper's tables that are comparable: "small" or "large"
 
     def list_runs(self) -> list[Run]:
@@ -72,13 +73,18 @@ class ConfigError(ValueError):
     """An experiment does not exist, or asks for something that does not."""
 
 
+def list_experiments() -> list[str]:
+    """Return the names of the experiments in bench/configs."""
+    return sorted(config.stem for config in CONFIGS.glob("*.toml"))
+
+
 def find_config(experiment: str) -> Path:
     """Return the file of an experiment: one in bench/configs by its name, or any by its path."""
     path = CONFIGS / f"{experiment}.toml"
     if not path.exists():
         path = Path(experiment)
     if not path.exists():
-        known = ", ".join(sorted(config.stem for config in CONFIGS.glob("*.toml")))
+        known = ", ".join(list_experiments())
         raise ConfigError(f"there is no experiment {experiment!r}: expected one of {known}, or a file")
     return path
 

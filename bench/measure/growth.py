@@ -47,6 +47,7 @@ def measure_growth(
                 record = {FAILED: error.status, "reason": error.reason}
             store.append({**run.as_dict(), **record, "machine": describe_machine()})
         if FAILED in record:
+            print(f"{contestant.name} gets no more rows: {record['reason']}")
             return
         last = run, record
 

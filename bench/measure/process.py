@@ -1,4 +1,4 @@
-"""The one way to run a task: in a process of its own, within limits on time and memory.
+"""The one way to run tasks: in another process, within limits on time and memory.
 
 The limit on time holds for the part of a task that it announces as `TIMED`. The limit on memory is the kernel's
 RLIMIT_DATA on the process, which counts private allocations whether used or not: an allocation beyond it fails at once,
@@ -81,6 +81,24 @@ def open_process(limits: Limits = NO_LIMITS) -> Iterator[Callable[..., Record]]:
             process.join(SECONDS_TO_END)
             process.kill()
             process.join()
+
+
+@contextmanager
+def open_renewed_process(limits: Limits = NO_LIMITS) -> Iterator[Callable[..., Record]]:
+    """Yield call(task, *arguments) as `open_process` does; after a task that failed, the next one has a new process."""
+    with contextlib.ExitStack() as stack:
+        call = stack.enter_context(open_process(limits))
+
+        def call_and_renew(task: Callable[..., Record], *arguments: Any) -> Record:
+            nonlocal call
+            try:
+                return call(task, *arguments)
+            except TaskError:
+                stack.close()
+                call = stack.enter_context(open_process(limits))
+                raise
+
+        yield call_and_renew
 
 
 @contextmanager

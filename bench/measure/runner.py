@@ -1,9 +1,10 @@
-"""`python -m bench run`: the runs of an experiment, each in a process of its own, with one record per run.
+"""`python -m bench run`: the runs of an experiment, with one record per run.
 
-Time covers the call that chooses the medoids (for our estimators the whole `fit`): packages are imported, data loaded
-and memory touched before. The objective is computed here, in float64 over all rows, from the medoids that were
-returned. Memory is measured in another process, for the first seed: the peak during the call, data included, beyond
-that of the process before the data were loaded.
+Successive runs on the same data share a process, which loads them once; a run that fails ends it. Time covers the call
+that chooses the medoids (for our estimators the whole `fit`): packages are imported, data loaded and memory touched
+before. The objective is computed here, in float64 over all rows, from the medoids that were returned. Memory is
+measured in a process of its own, for the first seed: the peak during the call, data included, beyond that of the
+process before the data were loaded.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import os
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -28,11 +31,11 @@ from tqdm.auto import tqdm
 from bench.data.download import DownloadError, fetch
 from bench.data.sets import add_options, is_available, load
 from bench.measure.call import Trial, measure_peak, time_call
-from bench.measure.config import Config, find_config, read_config
-from bench.measure.machine import count_processors, describe_machine
+from bench.measure.config import Config, find_config, list_experiments, read_config
+from bench.measure.machine import describe_machine
 from bench.measure.memory import keep_memory
 from bench.measure.objective import check_medoids, compute_objective
-from bench.measure.process import Announce, Limits, TaskError, run_alone
+from bench.measure.process import Announce, Limits, TaskError, open_renewed_process, run_alone
 from bench.measure.records import Record, Run, Store, add_results_option, list_stores
 from bench.methods.table import CONTESTANTS
 
@@ -53,15 +56,30 @@ class Setting:
     def prepare(self, run: Run) -> Trial:
         return Trial(CONTESTANTS[run.method], run, partial(load_rows, run, self.data, self.variant), self.threads)
 
+    def open_process(self) -> AbstractContextManager[Callable[..., Record]]:
+        """Return the process that measures times, entered as call(task, *arguments)."""
+        return nullcontext(run_here) if self.in_process else open_renewed_process(self.limits)
+
+
+def run_here(task: Callable[..., Record], *arguments: Any) -> Record:
+    """Run a task in this process, without limits."""
+    return task(lambda part: None, *arguments)
+
 
 def load_rows(run: Run, folder: Path, variant: str) -> NDArray[Any]:
     """Return the rows of a run: all of the data set, or as many as the run says, drawn by its seed."""
-    X = load(run.dataset, folder, variant=variant)
+    X = load_kept(run.dataset, folder, variant)
     if run.n is None:
         return X
     if run.n > len(X):
         raise ValueError(f"n={run.n}: {run.dataset} has {len(X)} rows only")
     return X[np.random.RandomState(run.seed).permutation(len(X))[: run.n]]
+
+
+@lru_cache(maxsize=1)
+def load_kept(name: str, folder: Path, variant: str) -> NDArray[Any]:
+    """Return a data set, and keep it for the runs that follow."""
+    return load(name, folder, variant)
 
 
 def measure(announce: Announce, trial: Trial, memory_limit: int | None) -> Record:
@@ -85,16 +103,19 @@ def measure(announce: Announce, trial: Trial, memory_limit: int | None) -> Recor
     }
 
 
-def make_run(run: Run, setting: Setting) -> Record:
-    """Return what a run yields: time and objective and, for the first seed only, memory; or why there is no result."""
+def make_run(run: Run, setting: Setting, call: Callable[..., Record]) -> Record:
+    """Return what a run yields: time and objective and, for the first seed only, memory; or why there is no result.
+
+    `call` runs a task in the process that measures times.
+    """
     trial, limits = setting.prepare(run), setting.limits
-    if setting.in_process:
-        return {"status": "ok", **measure(lambda part: None, trial, limits.memory_bytes)}
+    if trial.contestant.matrix_bytes and not setting.in_process:
+        call = partial(run_alone, limits=limits)  # so that the memory of its matrix is free again for the next run
     try:
-        outcome = {"status": "ok", **run_alone(measure, trial, limits.memory_bytes, limits=limits)}
+        outcome = {"status": "ok", **call(measure, trial, limits.memory_bytes)}
     except TaskError as error:
         return {"status": error.status, "reason": error.reason}
-    if run.seed == 0:
+    if run.seed == 0 and not setting.in_process:
         try:
             outcome["peak_bytes"] = run_alone(measure_peak, trial, limits=limits)["peak_bytes"]
         except TaskError as error:
@@ -118,15 +139,22 @@ def fetch_data(names: Iterable[str], setting: Setting) -> dict[str, str]:
 
 
 def execute(
-    config: Config, setting: Setting, store: Store, *, again: str = "never", since: str = "", only: str = ""
+    config: Config,
+    setting: Setting,
+    store: Store,
+    *,
+    again: str = "never",
+    since: str = "",
+    only: str = "",
+    skip: Sequence[str] = (),
 ) -> int:
     """Make the runs that have no record yet; return how many were due.
 
     `again` says which runs are repeated: "never", "failed", or "all". Runs that finished before the
-    date `since` are repeated as well.
+    date `since` are repeated as well. Only runs whose name contains `only`, and nothing of `skip`, are made.
     """
     known = store.read()
-    runs = [run for run in config.list_runs() if only in str(run)]
+    runs = [run for run in config.list_runs() if only in str(run) and not any(text in str(run) for text in skip)]
     due = [run for run in runs if is_due(known.get(run), again, since)]
     faults = fetch_data(dict.fromkeys(run.dataset for run in due), setting)
     common = {
@@ -143,15 +171,18 @@ def execute(
     possible = [run for run in due if reasons[run] is None]
     thread_limit = dict.fromkeys(THREAD_VARIABLES, str(setting.threads))  # for libraries that are not told otherwise
     with patch.dict(os.environ, thread_limit), open_bar(len(runs), len(runs) - len(possible)) as bar:
-        for position, run in enumerate(possible):
-            bar.postfix = f"{estimate_left(possible[position:], known.values())} left"
-            bar.set_description_str(str(run))
-            started = time.perf_counter()
-            outcome = make_run(run, setting)
-            elapsed = time.perf_counter() - started
-            known[run] = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": name_moment(), **common}
-            store.append(known[run])
-            bar.update()
+        for _, successive in groupby(possible, key=lambda run: run.dataset):
+            with setting.open_process() as call:
+                for run in successive:
+                    left = possible[-(len(runs) - bar.n) :]
+                    bar.postfix = f"{estimate_left(left, known.values())} left"
+                    bar.set_description_str(str(run))
+                    started = time.perf_counter()
+                    outcome = make_run(run, setting, call)
+                    elapsed = time.perf_counter() - started
+                    known[run] = {**run.as_dict(), **outcome, "elapsed": elapsed, "finished": name_moment(), **common}
+                    store.append(known[run])
+                    bar.update()
     return len(due)
 
 
@@ -205,11 +236,13 @@ def run_experiment(arguments: argparse.Namespace) -> None:
         config = config.add_as_published()
     memory = arguments.memory_limit or config.memory_limit
     limits = Limits(arguments.time_limit or config.time_limit, int(memory * 2**30), UNTIMED_SECONDS)
-    threads = arguments.threads or count_processors()
+    threads = arguments.threads or config.threads
     setting = Setting(arguments.data, arguments.variant, threads, limits, arguments.in_process)
     store = Store(arguments.results, name_store(config, arguments.variant, arguments.threads))
     again = "all" if arguments.again else "failed" if arguments.retry else "never"
-    n_made = execute(config, setting, store, again=again, since=arguments.since, only=arguments.only)
+    n_made = execute(
+        config, setting, store, again=again, since=arguments.since, only=arguments.only, skip=arguments.skip
+    )
     records = store.read()
     failed = sum(record["status"] != "ok" for record in records.values())
     print(f"{n_made} runs made; {store.plain} has {len(records)} runs, {failed} of them without a result")
@@ -224,9 +257,16 @@ def pack_records(arguments: argparse.Namespace) -> None:
 
 def add_command(commands: Any) -> None:
     """Add `run` and `pack` to the command line."""
-    parser = commands.add_parser("run", help="an experiment of the paper: small, large, figure1, euclidean or smoke")
-    parser.add_argument("experiment", help="the name of a file in bench/configs, or a path")
+    parser = commands.add_parser("run", help="the runs of an experiment")
+    parser.add_argument("experiment", help=f"one of {', '.join(list_experiments())}; or the path of a file like theirs")
     parser.add_argument("--only", default="", metavar="TEXT", help="only runs whose name contains this text")
+    parser.add_argument(
+        "--skip",
+        default=[],
+        action="append",
+        metavar="TEXT",
+        help="no runs whose name contains this text; may be repeated",
+    )
     parser.add_argument("--retry", action="store_true", help="repeat the runs that have no result")
     parser.add_argument("--again", action="store_true", help="repeat all runs")
     parser.add_argument(
@@ -236,7 +276,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--in-process", action="store_true", help="all runs in this process: quicker, without limits and peak memory"
     )
-    parser.add_argument("--threads", type=int, help="threads of each method (all processors)")
+    parser.add_argument("--threads", type=int, help="threads of each method (those of the experiment)")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds for a call, instead of the experiment's")
     parser.add_argument("--memory-limit", type=float, metavar="GIB", help="for a process, instead of the experiment's")
     add_options(parser)

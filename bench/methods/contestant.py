@@ -59,6 +59,7 @@ class Contestant:
     metrics: tuple[str, ...] | None = None  # None: all metrics
     paper_row: str | None = None  # the row of the paper's tables that is comparable
     matrix_bytes: int = 0  # bytes per entry of the n x n matrix, if the contestant holds one
+    labels_last: bool = True  # whether it labels all rows only after it has chosen, not to choose
 
     def estimate_memory(self, problem: Problem) -> int:
         """Return about how many bytes a call uses: the data, and a matrix or three times a float32 block."""

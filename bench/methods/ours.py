@@ -35,6 +35,11 @@ def choose_clara_size(problem: Problem) -> int:
     return min(problem.n, 80 + 4 * problem.k)
 
 
+def choose_partial_batch(problem: Problem) -> int:
+    """Return the size of our default's batch where that is not all rows."""
+    return max(problem.paper_batch_size(), multiply_k(10, problem))
+
+
 def multiply_paper_batch(factor: float, problem: Problem) -> int:
     """Return a batch size relative to the paper's."""
     return max(problem.k, min(problem.n, int(factor * problem.paper_batch_size())))

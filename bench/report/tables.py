@@ -77,16 +77,20 @@ def format_signed(difference: float) -> str:
     return "0.0" if round(difference, 1) == 0 else f"{difference:+.1f}"
 
 
+def format_spread(mean: float, std: float) -> str:
+    """Return a mean, with its standard deviation in brackets if that is known."""
+    text = MISSING if pd.isna(mean) else format_number(mean)
+    return text if pd.isna(std) else f"{text} ({format_number(std)})"
+
+
 def format_entry(entry: pd.Series) -> str:
-    """Return "ours (std) / paper / difference", as far as they are known."""
-    text = MISSING if pd.isna(entry["mean"]) else format_number(entry["mean"])
-    if pd.notna(entry["std"]):
-        text += f" ({format_number(entry['std'])})"
+    """Return "ours (std) / paper (std) / difference", as far as they are known."""
+    text = format_spread(entry["mean"], entry["std"])
     if 0 < entry["cells"] < entry["cells expected"]:
         text += f" [{entry['cells']:.0f} of {entry['cells expected']:.0f}]"
     if pd.notna(entry["paper mean"]):
         difference = MISSING if pd.isna(entry["difference"]) else format_signed(entry["difference"])
-        text += f" / {format_number(entry['paper mean'])} / {difference}"
+        text += f" / {format_spread(entry['paper mean'], entry['paper std'])} / {difference}"
     return text
 
 
@@ -271,7 +275,7 @@ def _explain(scores: Scores, *, beside_paper: bool = True) -> str:
     if scores.time == "selection":
         text += " Times are without the labels of all rows."
     if beside_paper and find_paper_scale(scores) is not None:
-        text += " Ours (std) / the paper's / the difference."
+        text += " Ours (std) / the paper's (std) / the difference."
     return text
 
 

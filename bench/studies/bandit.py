@@ -1,7 +1,7 @@
 """`python -m bench bandit`: our BanditPAM++ beside the package of its authors, by objective and by time.
 
 The runs are those of bench/configs/bandit.toml; those that have a record are not made again. They are made in one
-process, without the second run that measures memory, so that all of them take some ten minutes on two idle cores.
+process, without the second run that measures memory, so that all of them take some ten minutes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from bench.measure.config import find_config, read_config
-from bench.measure.machine import count_processors
 from bench.measure.process import Limits
 from bench.measure.records import Record, Run, Store, add_results_option
 from bench.measure.runner import UNTIMED_SECONDS, Setting, execute
@@ -26,7 +25,7 @@ def run_all(arguments: argparse.Namespace) -> None:
     """Make the runs that have no record yet, and print the comparison."""
     config, store = read_config(find_config(NAME)), Store(arguments.results, NAME)
     limits = Limits(config.time_limit, int(config.memory_limit * 2**30), UNTIMED_SECONDS)
-    execute(config, Setting(arguments.data, "paper", count_processors(), limits, in_process=True), store)
+    execute(config, Setting(arguments.data, "paper", config.threads, limits, in_process=True), store)
     print(draw_markdown(tabulate(store.read())))
 
 

@@ -62,9 +62,9 @@ class Scene:
         pids = list(self.control.run(os.getpid, nanny=nanny, on_error="ignore").values())
         return [int(pid) for pid in self.rng.permutation(pids)]
 
-    def some(self, pids: list[int]) -> list[int]:
-        """Return one of the processes, or all of them."""
-        return pids[: self.rng.choice([1, len(pids)])]
+    def some(self, numbers: list[int]) -> list[int]:
+        """Return the first of these, or all."""
+        return numbers[: self.rng.choice([1, len(numbers)])]
 
 
 def kill_workers(scene: Scene) -> None:
@@ -112,11 +112,17 @@ def starve_workers(scene: Scene) -> None:
 
 def cut_network(scene: Scene) -> None:
     """Cut one or all workers off the network for a while that may be longer than the scheduler waits."""
-    for number in range(scene.cluster.n_workers)[: scene.rng.choice([1, scene.cluster.n_workers])]:
+    for number in scene.some(list(range(scene.cluster.n_workers))):
         scene.cluster.cut_off(number)
         mend = threading.Timer(scene.rng.uniform(0.1, 30), partial(scene.cluster.cut_off, number, cut=False))
         mend.start()
         scene.undo.callback(mend.join)
+
+
+def cut_network_for_good(scene: Scene) -> None:
+    for number in scene.some(list(range(scene.cluster.n_workers))):
+        scene.cluster.cut_off(number)
+        scene.undo.callback(scene.cluster.cut_off, number, cut=False)
 
 
 def cancel_futures(scene: Scene) -> None:
@@ -146,7 +152,8 @@ DISTURBANCES: dict[str, Callable[[Scene], None]] = {
     "workers paused for a while": pause_workers,
     "workers paused for good": pause_workers_for_good,
     "workers starved of memory": starve_workers,
-    "network of workers cut": cut_network,
+    "network of workers cut for a while": cut_network,
+    "network of workers cut for good": cut_network_for_good,
     "futures cancelled": cancel_futures,
     "client closed": close_client,
     "workers restarted": restart_workers,
@@ -408,7 +415,7 @@ def run_chaos(arguments: argparse.Namespace) -> None:
 
     names, namespaces = [*DISTURBANCES, KILLED_DRIVER], can_make_namespaces()
     if not namespaces:
-        names.remove("network of workers cut")
+        names = [name for name in names if "network" not in name]
         print("the network is not cut: network namespaces need root and the command `ip` of iproute2\n")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets programs in the background ignore it
     study = Study(arguments.seed, [name for name in names if re.search(arguments.only, name)])

@@ -1,12 +1,14 @@
-"""`python -m bench complexity`: how the number of dissimilarities grows, beside Table 1 of the paper.
+"""`python -m bench complexity`: how dissimilarities and seconds grow with n, k and p, beside Table 1 of the paper.
 
 The rows are the generated mixture of `python -m bench scale`. One of n, k and p varies, the other two stay; the
 exponent is the slope of a line through the logarithms, with its confidence interval. Table 1 has logarithms and sums,
-so its exponent is that of the same line through the values of its formula. The labels of all rows, n·k
-dissimilarities, are not part of Table 1 and are subtracted; FasterCLARA has them from its judgement of the samples.
+so its exponent is that of the same line through the values of its formula, with the number of swaps that were made.
+The labels of all rows, n·k dissimilarities, are not part of Table 1 and are subtracted; FasterCLARA has them from its
+judgement of the samples.
 
-Counts are exact, so that it does not matter what else the machine does; `--time` also measures seconds, the least of
-three fits, for a machine that does nothing else. A record with seconds takes the place of one without.
+Counts are exact, so that it does not matter what else the machine does. `--time` also measures seconds, in one thread,
+for a machine that does nothing else: the least of up to three fits. A record with seconds takes the place of one
+without.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import argparse
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,53 +28,92 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bench.data.synthetic import make_mixture_pieces
-from bench.measure.machine import count_processors, describe_machine
+from bench.measure.machine import describe_machine
+from bench.measure.memory import keep_memory, touch_memory
+from bench.measure.process import Announce, open_process
 from bench.measure.records import RESULTS, Record, Run, Store
-from bench.methods.contestant import Problem
+from bench.methods.contestant import Answer, Problem
 from bench.methods.table import CONTESTANTS
-from bench.report.tables import draw_markdown
+from bench.report.scores import ASSIGNMENT
+from bench.report.tables import MISSING, draw_markdown
 
 METRIC = "manhattan"
-N_FITS = 3
+N_FITS, ENOUGH_SECONDS = 3, 2.0  # no more fits are timed than this, and none after so many seconds
 CONFIDENCE = 0.95
-MIDDLE = {"n": 10_000, "k": 10, "p": 16}
-SIZES = {"n": (5_000, 7_000, 10_000, 14_000, 20_000), "k": (5, 10, 20, 50, 100), "p": (4, 16, 64, 256)}
-N_SWAPS, BANDIT = 2, "BanditPAM++-2"
+MIDDLE = {"n": 10_000, "k": 10, "p": 32}
+SIZES = {"n": (5_000, 7_000, 10_000, 14_000, 20_000), "k": (5, 10, 20, 50, 100), "p": (8, 32, 128, 512)}
+BANDIT = "BanditPAM++-2"
 N_SAMPLES, CLARA = 5, "FasterCLARA-5"
 
+Count = Callable[[float, float, float], float]  # takes n, k and the number of swaps, T
 
-def count_by_log(n: float, k: float) -> float:
+
+@dataclass(frozen=True)
+class Formula:
+    """A row of Table 1, up to a constant factor, with the settings of the paper's experiments.
+
+    Its operations are p for each dissimilarity, and some more for each swap.
+    """
+
+    distances: Count
+    distances_in_words: str
+    operations_in_words: str
+    swaps: Count = lambda n, k, T: 0.0  # the operations of all swaps beside dissimilarities
+    more_rows: int = 5  # times the rows of methods that compare all pairs, so that fits are long enough to be timed
+
+    def evaluate(self, runs: pd.DataFrame, measure: str) -> list[float]:
+        """Return the dissimilarities or the operations of runs, given their n, k, p and number of swaps."""
+        known = runs.fillna({"n_swaps": 0})
+        places = list(zip(known["n"], known["k"], known["n_swaps"], strict=True))
+        if measure == "n_distances":
+            return [self.distances(*place) for place in places]
+        return [p * self.distances(*place) + self.swaps(*place) for p, place in zip(known["p"], places, strict=True)]
+
+    def in_words(self, measure: str) -> str:
+        return self.distances_in_words if measure == "n_distances" else self.operations_in_words
+
+
+def count_block(n: float, k: float) -> float:
     return n * math.log(k * n)
 
 
-# The dissimilarities of Table 1, up to a constant factor, with the settings of the paper's experiments.
-FORMULAS: dict[str, Callable[[float, float], float]] = {
-    "FasterPAM": lambda n, k: n**2,
-    BANDIT: lambda n, k: (N_SWAPS + k) * n * math.log(n),
-    "OneBatchPAM-nniw": count_by_log,
-    "OneBatchPAM (default)": count_by_log,
-    CLARA: lambda n, k: N_SAMPLES * ((80 + 4 * k) ** 2 + k * n),
-    "k-means++": lambda n, k: k * n,
-}
-IN_WORDS = {
-    "FasterPAM": "n²",
-    BANDIT: "(T + k) n log n",
-    "OneBatchPAM-nniw": "n log n",
-    "OneBatchPAM (default)": "n log n",
-    CLARA: "I (k² + k n)",
-    "k-means++": "k n",
+def count_sample_pairs(k: float) -> float:
+    return (80 + 4 * k) ** 2
+
+
+ONE_BATCH = Formula(
+    lambda n, k, T: count_block(n, k), "n log n", "(p + T) n log n", lambda n, k, T: T * count_block(n, k)
+)
+FORMULAS = {
+    "FasterPAM": Formula(lambda n, k, T: n**2, "n²", "(p + T) n²", lambda n, k, T: T * n**2, more_rows=1),
+    BANDIT: Formula(lambda n, k, T: (T + k) * n * math.log(n), "(T + k) n log n", "p (T + k) n log n", more_rows=1),
+    "OneBatchPAM-nniw": ONE_BATCH,
+    "OneBatchPAM (default)": ONE_BATCH,
+    CLARA: Formula(
+        lambda n, k, T: N_SAMPLES * (count_sample_pairs(k) + k * n),
+        "I (k² + k n)",
+        "I ((p + T) k² + p k n)",
+        lambda n, k, T: T * count_sample_pairs(k),  # the swaps that are recorded are those of all samples
+    ),
+    "k-means++": Formula(lambda n, k, T: k * n, "k n", "p k n"),
 }
 
 
 # Runs
 
 
+def list_places(axis: str, method: str) -> list[dict[str, int]]:
+    """Return n, k and p of the runs of a method along one of "n", "k" and "p"."""
+    more_rows = FORMULAS[method].more_rows
+    places = [{**MIDDLE, axis: size} for size in SIZES[axis]]
+    return [{**place, "n": more_rows * place["n"]} for place in places]
+
+
 def list_runs(axis: str, method: str, seeds: int) -> list[Run]:
     """Return the runs of a method along one of "n", "k" and "p"."""
-    places = [{**MIDDLE, axis: size} for size in SIZES[axis]]
     return [
         Run(f"mixture{place['p']}", place["n"], place["k"], METRIC, method, seed)
-        for place in places
+        for place in list_places(axis, method)
         for seed in range(seeds)
     ]
 
@@ -86,33 +128,47 @@ def make_rows(run: Run) -> NDArray[np.float32]:
     return np.concatenate([piece for _, piece in make_mixture_pieces(place["n"], place["p"])])
 
 
-def measure(run: Run, timed: bool) -> Record:
+def measure(announce: Announce, run: Run, timed: bool) -> Record:
     """Count the dissimilarities and swaps of a fit, and measure its time if wanted."""
-    problem = Problem(make_rows(run), run.k, run.metric, run.seed, count_processors())
-    contestant = CONTESTANTS[run.method]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # BanditPAM++ is to make few swaps
-        fits = [contestant.solve(problem) for _ in range(N_FITS if timed else 1)]
-    labels = 0 if run.method == CLARA else problem.n * problem.k
-    record: Record = {"n_distances": (fits[0].n_distances or 0) - labels, "n_swaps": fits[0].facts.get("n_swaps")}
+    problem = Problem(make_rows(run), run.k, run.metric, run.seed, threads=1)
+    if timed:  # The first use of memory may take as long as the fit.
+        keep_memory()
+        touch_memory(CONTESTANTS[run.method].estimate_memory(problem))
+    answer = solve(run.method, problem)
+    labels = problem.n * problem.k if CONTESTANTS[run.method].labels_last else 0
+    record: Record = {"n_distances": (answer.n_distances or 0) - labels, "n_swaps": answer.facts.get("n_swaps")}
     if timed:
-        record["seconds"] = min(sum(fit.stages.values()) - fit.stages.get("assignment", 0.0) for fit in fits)
+        seconds = [find_seconds(run.method, answer)]
+        while len(seconds) < N_FITS and sum(seconds) < ENOUGH_SECONDS:
+            seconds.append(find_seconds(run.method, solve(run.method, problem)))
+        record["seconds"] = min(seconds)
     return {**record, "machine": describe_machine()}
 
 
+def solve(method: str, problem: Problem) -> Answer:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # BanditPAM++ is to make few swaps
+        return CONTESTANTS[method].solve(problem)
+
+
+def find_seconds(method: str, answer: Answer) -> float:
+    """Return the seconds of all stages, but for labels that come after the choice."""
+    labels = answer.stages.get(ASSIGNMENT, 0.0) if CONTESTANTS[method].labels_last else 0.0
+    return sum(answer.stages.values()) - labels
+
+
 def run_all(arguments: argparse.Namespace) -> None:
-    """Make the runs that have no record yet, and print the tables."""
+    """Make the runs that have no record yet, all in one process of their own, and print the tables."""
     store = Store(arguments.results, "complexity")
     known = store.read()
-    for axis in SIZES:
-        for method in FORMULAS:
-            for run in list_runs(axis, method, arguments.seeds):
-                done = run in known and (not arguments.time or "seconds" in known[run])
-                if done and not arguments.again:
-                    continue
-                print(run, flush=True)
-                known[run] = measure(run, arguments.time)
-                store.append({**run.as_dict(), **known[run]})
+    runs = [run for axis in SIZES for method in FORMULAS for run in list_runs(axis, method, arguments.seeds)]
+    with open_process() as call:
+        for run in dict.fromkeys(runs):  # the middle is on each axis
+            done = run in known and (not arguments.time or "seconds" in known[run])
+            if done and not arguments.again:
+                continue
+            print(run, flush=True)
+            store.append({**run.as_dict(), **call(measure, run, arguments.time)})
     print(f"\n{make_page(store.read())}")
 
 
@@ -128,9 +184,8 @@ def make_frame(records: dict[Run, Record]) -> pd.DataFrame:
 
 def choose_line(frame: pd.DataFrame, axis: str, method: str) -> pd.DataFrame:
     """Return the runs of a method in which only one of n, k and p varies."""
-    others = {name: size for name, size in MIDDLE.items() if name != axis}
-    kept = (frame[list(others)] == pd.Series(others)).all(axis=1) & (frame["method"] == method)
-    return frame[kept].sort_values(axis)
+    places = pd.DataFrame(list_places(axis, method))
+    return frame[frame["method"] == method].merge(places, on=list(MIDDLE)).sort_values(axis)
 
 
 def fit_exponent(sizes: Any, values: Any) -> tuple[float, float]:
@@ -142,31 +197,34 @@ def fit_exponent(sizes: Any, values: Any) -> tuple[float, float]:
 
 def show_exponent(line: pd.DataFrame, axis: str, measure: str) -> str:
     """Return an exponent with its confidence interval; a dash if nothing was measured."""
-    known = line.dropna(subset=[measure])
-    known = known[known[measure] > 0]
+    known = line[line[measure] > 0]
     if known[axis].nunique() < 3:
-        return "–"
+        return MISSING
     slope, half = fit_exponent(known[axis], known[measure])
-    return f"{slope:.2f} ± {half:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    return show_numbers(f"{slope:.2f} ± {half:.2f}")
 
 
-def expect_exponent(method: str, axis: str) -> str:
-    """Return the exponent of Table 1's formula over the same sizes; seconds grow with p, dissimilarities do not."""
-    if axis == "p":
-        return "0.00"
-    places = [{**MIDDLE, axis: size} for size in SIZES[axis]]
-    values = [FORMULAS[method](place["n"], place["k"]) for place in places]
-    return f"{fit_exponent(SIZES[axis], values)[0]:.2f}"
+def expect_exponent(line: pd.DataFrame, axis: str, measure: str, formula: Formula) -> str:
+    """Return the exponent of Table 1's formula over the same runs."""
+    if line[axis].nunique() < 3:
+        return MISSING
+    return show_numbers(f"{fit_exponent(line[axis], formula.evaluate(line, measure))[0]:.2f}")
+
+
+def show_numbers(text: str) -> str:
+    """Return a text with minus signs, but none before a zero."""
+    return text.replace("-0.00", "0.00").replace("-", "−")
 
 
 def tabulate(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the exponents of a measure for each method, beside those of Table 1."""
+    """Return the exponents of "n_distances" or "seconds" for each method, beside those of Table 1."""
     rows = {}
-    for method, formula in IN_WORDS.items():
-        row = {"Table 1": formula}
+    for method, formula in FORMULAS.items():
+        row = {"Table 1": formula.in_words(measure)}
         for axis in SIZES:
-            row[f"{axis}: Table 1"] = expect_exponent(method, axis)
-            row[f"{axis}: measured"] = show_exponent(choose_line(frame, axis, method), axis, measure)
+            line = choose_line(frame, axis, method)
+            row[f"{axis}: Table 1"] = expect_exponent(line, axis, measure, formula)
+            row[f"{axis}: measured"] = show_exponent(line, axis, measure)
         rows[method] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
@@ -174,7 +232,7 @@ def tabulate(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
 def tabulate_swaps(frame: pd.DataFrame) -> pd.DataFrame:
     """Return how the number of swaps grows with n and k, and how many there are for each medoid."""
     rows = {}
-    for method in ("FasterPAM", "OneBatchPAM-nniw", "OneBatchPAM (default)"):
+    for method in ("FasterPAM", "OneBatchPAM-nniw"):  # each makes one search, from a random start
         lines = {axis: choose_line(frame, axis, method) for axis in ("n", "k")}
         ratio = lines["k"]["n_swaps"] / lines["k"]["k"]
         rows[method] = {
@@ -190,14 +248,14 @@ def make_page(records: dict[Run, Record]) -> str:
     frame = make_frame(records)
     parts = {"Dissimilarities": tabulate(frame, "n_distances"), "Swaps": tabulate_swaps(frame)}
     if frame["seconds"].notna().any():
-        parts["Seconds (Table 1 has a factor p)"] = tabulate(frame, "seconds")
+        parts["Seconds"] = tabulate(frame, "seconds")
     return "\n\n".join(f"**{title}**\n\n{draw_markdown(table)}" for title, table in parts.items())
 
 
 def add_command(commands: Any) -> None:
     """Add `complexity` to the command line."""
     parser = commands.add_parser(
-        "complexity", help="how dissimilarities grow with n, k and p, beside the paper's Table 1"
+        "complexity", help="how dissimilarities and time grow with n, k and p, beside the paper's Table 1"
     )
     parser.add_argument("--time", action="store_true", help="measure seconds as well, on a machine that is idle")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each size (%(default)s)")

@@ -22,7 +22,7 @@ from onebatchpam import OneBatchPAM
 
 EXPERIMENT, REFERENCE = "batch", "FasterPAM"
 PICTURE = Path(__file__).parents[2] / "docs" / "refinement.png"
-TITLES = {"nniw": "the paper's: nniw, not refined", "refined": "the default: progressive, refined"}
+TITLES = {"nniw": "the paper's: nniw, not refined", "refined": "ours: progressive, refined"}
 COLOURS = {"nniw": "#4c72b0", "refined": "#2a9d5c"}
 
 
@@ -51,8 +51,6 @@ def find_batch_size(record: Record) -> tuple[str, int] | None:
         kind, m = named[1], float(named[2]) * (paper_size if named[3] == "m" else k)
     elif record["method"] == "OneBatchPAM-nniw":
         kind, m = "nniw", paper_size
-    elif record["method"] == "OneBatchPAM (default)":
-        kind, m = "refined", max(paper_size, 10 * k)
     else:
         return None
     return (kind, int(m)) if m < n else None

@@ -1,19 +1,25 @@
 """`python -m bench limits`: where n² ends, by time and memory against n for this package and for what holds all pairs.
 
 The rows are those of `python -m bench scale`: a generated mixture of 16 features in float32, k = 100, Manhattan
-distances. Each method gets more and more rows, until a run exceeds the limit on time or memory; with more rows it is
-not tried again. A method whose package is missing or broken is left out. The wheels of scikit-learn-extra do not load
-beside NumPy 2; `pip install -U "cython>=3" setuptools wheel` and then `pip install --no-build-isolation --no-binary
-scikit-learn-extra scikit-learn-extra` build it. `python -m bench pictures` draws the picture into docs/.
+distances. Each method gets more and more rows, until a run exceeds the limit on time or memory, or would do so even if
+its time grew no faster than its rows; with more rows it is not tried again. All of it takes about ten minutes, and can
+be stopped with Ctrl-C: the same command continues. A method whose package is missing or broken is left out. The wheels
+of scikit-learn-extra do not load beside NumPy 2; `pip install -U "cython>=3" setuptools wheel` and then `pip install
+--no-build-isolation --no-binary scikit-learn-extra scikit-learn-extra` build it. `python -m bench pictures` draws the
+picture into docs/.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from bench.measure.growth import FAILED, Load, measure_growth
 from bench.measure.process import Limits
@@ -21,6 +27,7 @@ from bench.measure.records import RESULTS, Record, Run, Store
 from bench.methods.contestant import Contestant
 from bench.methods.ours import solve_by
 from bench.methods.peers import solve_agglomerative, solve_apricot, solve_kmedoids_from_start, solve_sklearn_extra
+from bench.report.tables import draw_markdown
 from bench.studies import scale
 
 OURS = "onebatchpam"
@@ -35,11 +42,11 @@ METHODS = {
     )
 }
 SMALLEST = 1000
-SECONDS, GIGABYTES = 600.0, 20  # the limits unless others are given
+SECONDS, GIGABYTES = 300.0, 20  # the limits unless others are given
 COLOURS = ("#1f6f43", "#4c72b0", "#8172b3", "#937860", "#dd8452")  # of the methods
-WORDS = {"timeout": "time"}
 TIME_TICKS = {1e-3: "1 ms", 1e-2: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s", 60.0: "1 min", 600.0: "10 min"}
 MEMORY_TICKS = {1e6: "1 MB", 1e7: "10 MB", 1e8: "100 MB", 1e9: "1 GB", 1e10: "10 GB"}
+BYTES_OF_A_PAIR = 8  # in the matrices of the others, which are float64
 
 
 def list_sizes(most: int) -> list[int]:
@@ -57,7 +64,7 @@ def list_runs(method: str, most: int, folder: Path) -> Iterator[tuple[Run, Load]
 
 
 def run_all(arguments: argparse.Namespace) -> None:
-    """Make the runs that have no record yet, print a table, and draw the picture."""
+    """Make the runs that have no record yet, print the tables, and draw the picture."""
     store = Store(arguments.results, "limits")
     limits = Limits(arguments.seconds, arguments.memory * 10**9)
     for method in arguments.method or METHODS:
@@ -66,64 +73,133 @@ def run_all(arguments: argparse.Namespace) -> None:
     records = store.read()
     if not records:
         return
-    print(f"\n{make_table(records)}")
-    print(f"\n{draw(records, limits, arguments.results / 'limits.png')}")
+    print(f"\n{draw_markdown(tabulate_runs(records))}")
+    print(draw_markdown(tabulate_ends(records)))
+    print(draw(records, limits, arguments.results / "limits.png"))
 
 
-def make_table(records: dict[Run, Record]) -> str:
-    """Return all records as Markdown."""
-    lines = ["| method | n | seconds | memory beyond X | objective per row |", "|---|---|---|---|---|"]
-    for run, record in sorted(records.items(), key=lambda item: (list(METHODS).index(item[0].method), item[0].n or 0)):
-        head = f"| {run.method} | {run.n:,} |"
-        if FAILED in record:
-            lines.append(f"{head} {record[FAILED]}: {record['reason']} | | |")
-        else:
-            per_row = record["objective"] / (run.n or 1)
-            lines.append(f"{head} {record['seconds']:.2f} | {record['peak_bytes'] / 1e6:,.0f} MB | {per_row:.6g} |")
-    return "\n".join(lines)
+def split(records: dict[Run, Record], method: str) -> tuple[dict[int, Record], Record | None]:
+    """Return the records of a method by the number of rows, and, if one of its runs failed, the record of that."""
+    own = {run.n or 0: record for run, record in records.items() if run.method == method}
+    failed = [record for record in own.values() if FAILED in record]
+    return {n: own[n] for n in sorted(own) if FAILED not in own[n]}, failed[0] if failed else None
+
+
+def tabulate_runs(records: dict[Run, Record]) -> pd.DataFrame:
+    """Return the time and memory of all runs that ended, for each method and number of rows."""
+    cells = {
+        method: {n: f"{show_seconds(record)}, {show_bytes(record)}" for n, record in split(records, method)[0].items()}
+        for method in METHODS
+    }
+    return pd.DataFrame(cells, dtype=object).sort_index().fillna("").rename(index="{:,}".format).rename_axis("rows")
+
+
+def tabulate_ends(records: dict[Run, Record]) -> pd.DataFrame:
+    """Return for each method what it takes with the most rows that it can have, and why not more."""
+    ours, _ = split(records, OURS)
+    rows = {}
+    for method in METHODS:
+        done, failed = split(records, method)
+        if done:
+            n, record = max(done.items(), key=lambda item: item[0])
+            rows[method] = {
+                "most rows": f"{n:,}",
+                "time": show_seconds(record),
+                "memory beyond X": show_bytes(record),
+                "objective against ours": compare(record, ours[n]) if method != OURS and n in ours else "",
+                "more rows": "" if failed is None else name_limit(failed),
+            }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def compare(record: Record, ours: Record) -> str:
+    """Say by how much the objective of a run is above ours with the same rows."""
+    text = f"{100 * (record['objective'] / ours['objective'] - 1):+.2f} %".replace("-", "−")
+    return text.lstrip("+−") if text[1:] == "0.00 %" else text
+
+
+def show_seconds(record: Record) -> str:
+    return f"{record['seconds']:.2g} s" if record["seconds"] < 100 else f"{record['seconds']:.0f} s"
+
+
+def show_bytes(record: Record) -> str:
+    megabytes = record["peak_bytes"] / 1e6
+    return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.2g} GB"
+
+
+def name_limit(failed: Record) -> str:
+    """Say by which limit a method ended."""
+    return {"memory": "out of memory", "timeout": "out of time"}.get(failed[FAILED], "an error")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is drawn against the number of rows."""
+
+    title: str
+    key: str  # in a record
+    ticks: dict[float, str]
+    show: Callable[[Record], str]
+
+    @property
+    def floor(self) -> float:
+        """The least value that is drawn: below it nothing can be measured, and zero is on no logarithmic axis."""
+        return min(self.ticks)
+
+
+TIME = Quantity("time", "seconds", TIME_TICKS, show_seconds)
+MEMORY = Quantity("memory beyond the data", "peak_bytes", MEMORY_TICKS, show_bytes)
 
 
 def draw(records: dict[Run, Record], limits: Limits, path: Path) -> Path:
     """Draw time and memory against n, with a cross and the reason where a method ends."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
-    # A floor, below which nothing can be measured, keeps zeros off the logarithmic axes.
-    quantities = (
-        ("seconds", 1e-3, "time", limits.seconds, TIME_TICKS),
-        ("peak_bytes", 1e6, "memory beyond the data", limits.memory_bytes, MEMORY_TICKS),
-    )
-    for axes, (key, floor, title, limit, ticks) in zip(figure.subplots(1, 2), quantities, strict=True):
+    figure = Figure(figsize=(12, 5), layout="constrained")
+    seconds, n_bytes = limits.seconds or SECONDS, limits.memory_bytes or GIGABYTES * 10**9
+    left, right = figure.subplots(1, 2)
+    for axes, quantity in ((left, TIME), (right, MEMORY)):
         for method, colour in zip(METHODS, COLOURS, strict=True):
-            _draw_method(axes, records, method, key, floor, colour)
-        axes.axhspan(limit or 0, 10 * (limit or 0), color="#eeeeee", zorder=0)
-        axes.text(0.01, limit or 0, "  limit", va="bottom", color="#555555", transform=axes.get_yaxis_transform())
-        axes.set(xscale="log", yscale="log", title=title, xlabel="rows", ylim=(floor, 3 * (limit or 1)))
-        axes.set_yticks(*zip(*[(at, name) for at, name in ticks.items() if floor <= at <= (limit or at)], strict=True))
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.minorticks_off()
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS), frameon=False)
-    figure.suptitle(f"Where n² ends: 16 features, k = {scale.K}; ✕ the next size exceeds a limit")
+            _draw_method(axes, quantity, *split(records, method), method, colour)
+    _finish(left, TIME, seconds, f"more than {seconds / 60:g} min")
+    _finish(right, MEMORY, n_bytes, f"more than {n_bytes / 1e9:g} GB")
+    ends = np.array([SMALLEST, (n_bytes / BYTES_OF_A_PAIR) ** 0.5])
+    label = f"n² numbers of {BYTES_OF_A_PAIR} bytes"
+    right.plot(ends, BYTES_OF_A_PAIR * ends**2, ":", color="#555555", zorder=1, label=label)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.suptitle(f"Where n² ends: 16 features, k = {scale.K}")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     return path
 
 
-def _draw_method(axes: Any, records: dict[Run, Record], method: str, key: str, floor: float, colour: str) -> None:
-    """Draw the line of a method, with a cross where it ends and the reason in its label."""
-    own = sorted((run.n or 0, record) for run, record in records.items() if run.method == method)
-    points = [(n, max(record[key], floor)) for n, record in own if FAILED not in record]
-    if not points:
+def _draw_method(
+    axes: Any, quantity: Quantity, done: dict[int, Record], failed: Record | None, method: str, colour: str
+) -> None:
+    """Draw the line of a method, with a cross where it ends; its label says with how many rows, and why."""
+    if not done:
         return
-    is_ours = method == OURS
-    reasons = [record[FAILED] for _, record in own if FAILED in record]
-    label = method + "".join(f" (ends by {WORDS.get(reason, reason)})" for reason in reasons)
-    style = {"lw": 2.8, "ms": 6} if is_ours else {"lw": 1.4, "ms": 4}
+    points = [(n, max(record[quantity.key], quantity.floor)) for n, record in done.items()]
+    label = f"{method}: {max(done):,} rows" + ("" if failed is None else f", then {name_limit(failed)}")
+    style = {"lw": 2.8, "ms": 6, "zorder": 3} if method == OURS else {"lw": 1.4, "ms": 4}
     axes.plot(*zip(*points, strict=True), "o-", color=colour, label=label, **style)
-    if reasons:
+    if failed is not None:
         axes.plot(*points[-1], "x", color=colour, ms=11, mew=2.5)
+    if method == OURS:
+        place: dict[str, Any] = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
+        axes.annotate(quantity.show(done[max(done)]), points[-1], color=colour, weight="bold", **place)
+
+
+def _finish(axes: Any, quantity: Quantity, limit: float, beyond: str) -> None:
+    """Draw what is beyond the limit as a band, and give the axes their names and ticks."""
+    axes.axhspan(limit, 10 * limit, color="#eeeeee", zorder=0)
+    axes.text(0.02, limit * 1.2, beyond, va="bottom", color="#555555", transform=axes.get_yaxis_transform())
+    axes.set(xscale="log", yscale="log", title=quantity.title, xlabel="rows", ylim=(quantity.floor, 3 * limit))
+    axes.set_yticks(*zip(*[(at, name) for at, name in quantity.ticks.items() if at <= limit], strict=True))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def add_command(commands: Any) -> None:

@@ -224,8 +224,10 @@ MODES = {
 
 def count_driver(size: Size) -> int:
     """Return the bytes of the driver of a Dask fit, with one worker in its process; see `docs/dask.md`."""
-    sample = min(size.n, max(2**26 // max(size.m, size.p), 4 * size.m))
-    return sample * (4 * size.m + 4 * size.p + 60 * size.k) + 8 * size.n
+    from onebatchpam.dask import population
+
+    sample = min(size.n, population.rows_to_gather(size.m, size.k, size.p))
+    return sample * (4 * size.m + 2 * 4 * size.p + 60 * size.k) + 8 * size.n
 
 
 def measure(announce: Announce, name: str, size: Size, folder: Path) -> Record:

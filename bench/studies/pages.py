@@ -23,13 +23,13 @@ from bench.report.intervals import compare
 from bench.report.report import read_scores
 from bench.report.scores import Scores
 from bench.report.tables import average, choose_datasets, draw_markdown
-from bench.studies import complexity, representatives, theorem
+from bench.studies import bandit, beyond, complexity, limits, representatives, theorem
 
 DOCS = Path(__file__).parents[2] / "docs"
 MARK = re.compile(r"(<!-- records: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FRONT_KS = (10, 100)
-# Spaces at which "1.2 % (0.5 to 2.0)" or "3 ± 1" would be broken into two lines, and what takes their place.
-WITHIN_FIGURES = re.compile(r"(?<=\d) (?=%|±|to )|(?<=±) (?=\d)|(?<=to) (?=[−\d])|(?<=%) (?=\()")
+# Spaces at which "1.2 % (0.5 to 2.0)", "1.7 (0.5)" or "3 ± 1" would be broken into lines, and what takes their place.
+WITHIN_FIGURES = re.compile(r"(?<=\d) (?=%|±|to |\()|(?<=±) (?=\d)|(?<=to) (?=[−\d])|(?<=%) (?=\()")
 NO_BREAK = "\u00a0"
 
 
@@ -51,6 +51,11 @@ def show_range(least: float, largest: float) -> str:
     return "" if pd.isna(least) or pd.isna(largest) else f"{show(least)} to {show(largest)}"
 
 
+def show_spread(mean: float, std: float) -> str:
+    """Return a mean, with its standard deviation in brackets if that is known."""
+    return show(mean) if pd.isna(std) else f"{show(mean)} ({show(std)})"
+
+
 def name_method(method: str) -> str:
     """Return a method's name, in code if it is that of a package."""
     contestant = CONTESTANTS[method]
@@ -62,26 +67,31 @@ def name_method(method: str) -> str:
 
 
 def compare_with_paper(name: str) -> pd.DataFrame:
-    """Return averages over the cases with intervals and ranges, and the paper's beside them if there are any."""
+    """Return averages over the cases with intervals and ranges, and the paper's beside them if there are any.
+
+    In brackets is the standard deviation over the seeds, averaged over the cases as in the paper. It is that of ΔRO
+    relative to the mean of the reference, so that the reference itself has one.
+    """
     scores = open_scores(name)
     scope = choose_datasets(scores)
     objective, time = (compare(scores, measure, scope, scores.ks) for measure in ("paired_delta_ro", "rt"))
-    published = {measure: average(scores, scope, scores.ks, measure)["paper mean"] for measure in ("delta_ro", "rt")}
-    has_intervals, has_paper = objective["low"].notna().any(), published["rt"].notna().any()
+    spreads = {measure: average(scores, scope, scores.ks, measure) for measure in ("delta_ro", "rt")}
+    has_intervals, has_paper = objective["low"].notna().any(), spreads["rt"]["paper mean"].notna().any()
     n_cases = objective["cases"].max()
     rows = {}
     for method, own in objective.iterrows():
         label = name_method(method) + ("" if own["cases"] == n_cases else f" ({own['cases']:.0f} of {n_cases:.0f})")
-        row = {"ΔRO": show(own["mean"])}
+        spread, time_spread, own_time = spreads["delta_ro"].loc[method], spreads["rt"].loc[method], time.loc[method]
+        row = {"ΔRO": show_spread(own["mean"], spread["std"])}
         if has_intervals:
             row["95 % interval"] = show_range(own["low"], own["high"])
         row["cases"] = show_range(own["least"], own["largest"])
         if has_paper:
-            row["paper"] = show(published["delta_ro"][method])
-        row["RT"] = show(time.loc[method, "mean"])
-        row["cases "] = show_range(time.loc[method, "least"], time.loc[method, "largest"])
+            row["paper"] = show_spread(spread["paper mean"], spread["paper std"])
+        row["RT"] = show_spread(own_time["mean"], time_spread["std"])
+        row["cases "] = show_range(own_time["least"], own_time["largest"])
         if has_paper:
-            row["paper "] = show(published["rt"][method])
+            row["paper "] = show_spread(time_spread["paper mean"], time_spread["paper std"])
         rows[label] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("")
 
@@ -195,14 +205,34 @@ def show_representatives(measure: str) -> str:
     return representatives.make_table("", values, methods).split("\n\n", 1)[1] + "\n"
 
 
-def show_complexity(tabulate: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
+def show_complexity(tabulate: Callable[[pd.DataFrame], pd.DataFrame | str]) -> pd.DataFrame | str:
     """Return a table of the study of complexity."""
     return tabulate(complexity.make_frame(Store(RESULTS / "complexity", "complexity").read()))
+
+
+def show_seconds(frame: pd.DataFrame) -> pd.DataFrame | str:
+    """Return the exponents of seconds; these take an idle machine, so that counts may be there alone."""
+    return complexity.tabulate(frame, "seconds") if frame["seconds"].notna().any() else "Not measured yet.\n"
 
 
 def show_theorem() -> pd.DataFrame:
     """Return the table of the study of Theorem 1."""
     return theorem.tabulate(Store(RESULTS / "theorem", "theorem").read())
+
+
+def show_bandit() -> pd.DataFrame:
+    """Return the table of BanditPAM++, ours and its authors'."""
+    return bandit.tabulate(Store(RESULTS, bandit.NAME).read())
+
+
+def show_beyond() -> pd.DataFrame:
+    """Return the table of the algorithms that the paper does not have."""
+    return beyond.tabulate(Store(RESULTS / "beyond", "beyond").read())
+
+
+def show_limits() -> pd.DataFrame:
+    """Return where each method of the study of limits ends."""
+    return limits.tabulate_ends(Store(RESULTS / "limits", "limits").read())
 
 
 ABLATION = {
@@ -214,27 +244,32 @@ ABLATION = {
     "unif, refined": '`"unif"`, refined',
     "debias, refined": '`"debias"`, refined',
     "nniw, refined": '`"nniw"`, refined',
-    "OneBatchPAM (default)": '`"progressive"`, refined (default)',
-    "OneBatchPAM, 3 starts": "default with `n_init=3`",
+    "progressive, refined": '`"progressive"`, refined',
+    "progressive, refined, 2 starts": '`"progressive"`, refined, `n_init=2`',
+    "progressive, refined, 3 starts": '`"progressive"`, refined, `n_init=3`',
+    "OneBatchPAM (default)": "default",
 }
 WEIGHTS = {
-    method: label
-    for method, label in ABLATION.items()
-    if method not in ("OneBatchPAM-unif", "progressive, 1 round", "unif, refined", "OneBatchPAM, 3 starts")
+    method: ABLATION[method]
+    for method in (
+        *("OneBatchPAM-debias", "OneBatchPAM-nniw", "progressive"),
+        *("debias, refined", "nniw, refined", "progressive, refined"),
+    )
 }
 REFINE = {
     "OneBatchPAM-nniw": '`variant="nniw", refine=0` (the paper)',
     "progressive": "`refine=0` (progressive)",
+    "progressive, refined": "one start, never all rows",
     "OneBatchPAM (default)": "default",
     "OneBatchPAM, 3 starts": "`n_init=3`",
 }
 MNIST = {
     "FasterPAM": "`FasterPAM`",
     "OneBatchPAM-nniw": '`variant="nniw", refine=0` (the paper)',
-    "OneBatchPAM (default)": "default",
+    "progressive, refined": '`effort="fast"` (one start)',
+    "OneBatchPAM (default)": "default (two starts)",
     "OneBatchPAM, 3 starts": "`n_init=3`",
     "OneBatchPAM, 3000 points, 3 starts": "`batch_size=3000, n_init=3`",
-    "OneBatchPAM, 4000 points, 2 starts": "`batch_size=4000, n_init=2`",
     "OneBatchPAM, 4000 points, 3 starts": "`batch_size=4000, n_init=3`",
 }
 STATED = (
@@ -253,8 +288,12 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     "fronts small": partial(count_fronts, "small"),
     "fronts large": partial(count_fronts, "large"),
     "complexity": partial(show_complexity, partial(complexity.tabulate, measure="n_distances")),
+    "complexity seconds": partial(show_complexity, show_seconds),
     "swaps": partial(show_complexity, complexity.tabulate_swaps),
     "theorem": show_theorem,
+    "bandit": show_bandit,
+    "beyond": show_beyond,
+    "limits": show_limits,
     **{
         f"representatives {name}": partial(show_representatives, name)
         for name in ("nearest", "logistic", "objective", "seconds")

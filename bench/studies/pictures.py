@@ -3,8 +3,8 @@
 "Where n² ends" is drawn once `python -m bench limits` has records in bench/results/limits.
 
 "A mean is nobody": the ten centres of k-means above the ten medoids, from the 60,000 images of mnist.
-`examples/plot_mean_is_nobody.py` does the same with the small images that come with scikit-learn. "Label 20 rows": what
-`examples/plot_label_few.py` shows.
+`examples/plot_mean_is_nobody.py` does the same with the small images that come with scikit-learn. "Label 20 rows" and
+"No mean exists" are what the examples of these names show; the latter is left out where aeon is not installed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import runpy
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -47,6 +48,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     plt.switch_backend("agg")
     show_example("plot_label_few.py", arguments.folder / "label_few.png")
+    if find_spec("aeon") is not None:
+        show_example("plot_no_mean_exists.py", arguments.folder / "no_mean_exists.png")
     draw_means_and_medoids(load("mnist", arguments.data), arguments.folder / "mean_is_nobody.png")
     ranks = draw_ranks(read_scores(Store(RESULTS, "small")), arguments.folder)
     assert ranks is not None
@@ -86,15 +89,16 @@ def draw(means: NDArray[Any], medoids: NDArray[Any], rows: NDArray[Any], path: P
     """Draw a line of means, and a line of medoids with the numbers of their rows."""
     import matplotlib.pyplot as plt
 
-    lines: Any = plt.figure(figsize=(10, 2.9), layout="constrained").subfigures(2, height_ratios=(1, 1.18))
-    titles = ("k-means: averages that nobody wrote", "k-medoids: digits that somebody wrote")
+    places = {"left": 0.005, "right": 0.995, "bottom": 0.08, "top": 0.91, "wspace": 0.08, "hspace": 0.35}
+    lines: Any = plt.figure(figsize=(10, 2.75)).subplots(2, len(rows), gridspec_kw=places)
+    titles = ("k-means on mnist: averages that nobody wrote", "k-medoids on mnist: digits that somebody wrote")
     for line, title, images, colour in zip(lines, titles, (means, medoids), ("black", "#1f6f43"), strict=True):
-        line.suptitle(title, x=0.005, ha="left", fontsize=12, color=colour)
-        for ax, image in zip(line.subplots(1, len(images)), images, strict=True):
+        line[0].set_title(title, loc="left", fontsize=12, color=colour)
+        for ax, image in zip(line, images, strict=True):
             ax.imshow(image.reshape(SIDE, SIDE), cmap="gray_r")
             ax.set(xticks=[], yticks=[])
             ax.spines[:].set_color("lightgray")
-    for ax, row in zip(lines[1].axes, rows, strict=True):
+    for ax, row in zip(lines[1], rows, strict=True):
         ax.set_xlabel(f"row {row:,}", fontsize=9)
     plt.savefig(path, dpi=110)
     plt.close()

@@ -252,6 +252,11 @@ SECTIONS = {
         (
             enter_fasterpam(),
             enter_method("OneBatchPAM", "OneBatchPAM"),
+            Entry(
+                Contestant("PAM", solve_by("PAM"), "ours", matrix_bytes=4), cases=LETTER
+            ),  # each pass over mnist reads 14 GB
+            enter_method("CLARANS", "CLARANS"),
+            enter_method("FasterMSC", "FasterMSC"),
             enter_method("FasterCLARA-5", "FasterCLARA", n_samplings=5),
             enter_method("FasterCLARA-50", "FasterCLARA", n_samplings=50),
             enter_method("Alternate", "Alternate"),

@@ -36,12 +36,19 @@ class Case:
 
     def describe(self, X: Any) -> str:
         """Return the name of the fit to these rows."""
-        return f"{self.name}, {X.shape[0]:,} x {X.shape[1]}, k = {self.model.n_clusters}"
+        sizes = " x ".join(f"{size:,}" for size in np.shape(X))
+        return f"{self.name}, {sizes}, k = {self.model.n_clusters}"
 
 
 def rows_of(make: Callable[..., Any], n: int, p: int) -> Callable[[], Any]:
     """Return a function that makes n rows of p numbers in float32."""
     return lambda: make(np.random.RandomState(0), n, p).astype(np.float32)
+
+
+def make_words(n: int) -> list[str]:
+    """Return n strings of 4 to 30 letters."""
+    rng = np.random.RandomState(0)
+    return ["".join(rng.choice(list("abcdefgh"), length)) for length in rng.randint(4, 31, n)]
 
 
 def list_cases(scale: float) -> list[Case]:
@@ -59,6 +66,7 @@ def list_cases(scale: float) -> list[Case]:
         Case("OneBatchPAM, manhattan", many, OneBatchPAM(k, metric="manhattan")),
         Case("OneBatchPAM, effort best", pairs, OneBatchPAM(k, metric="manhattan", effort="best")),
         Case("OneBatchPAM, gower", numbers, OneBatchPAM(k, metric="gower")),
+        Case("OneBatchPAM, levenshtein", lambda: make_words(count(20_000)), OneBatchPAM(k, metric="levenshtein")),
         Case("FasterPAM", pairs, FasterPAM(k)),
         Case("FasterCLARA", numbers, FasterCLARA(k)),
         Case("Alternate", pairs, Alternate(k)),

@@ -7,12 +7,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "arguments.hpp"
@@ -80,7 +82,7 @@ using Array = Aligned<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using ArrayOut = Aligned<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-Metric metric_of(const std::string& name) {
+Metric metric_of(std::string_view name) {
     if (name == "manhattan") return Metric::manhattan;
     if (name == "euclidean") return Metric::euclidean;
     if (name == "sqeuclidean") return Metric::sqeuclidean;
@@ -101,7 +103,7 @@ const char* name_of(InputType type) {
 }
 
 template <class T>
-void init_columns(PackedColumns* self, Matrix<T> points, const std::string& metric, double byte_divisor) {
+void init_columns(PackedColumns* self, Matrix<T> points, std::string_view metric, double byte_divisor) {
     check_not_empty("points", points);
     new (self) PackedColumns(metric_of(metric), input_type_of<T>(), points.data(), points.shape(0), points.shape(1),
                              byte_divisor);
@@ -133,7 +135,7 @@ void fill_viewed(const PackedColumns& self, Matrix<T> rows, Block<float> out, Vi
 }
 
 template <class T, class Out>
-void fill_one_column(const std::string& metric, Matrix<T> rows, Array<T> point, Block<Out> out, int n_threads) {
+void fill_one_column(std::string_view metric, Matrix<T> rows, Array<T> point, Block<Out> out, int n_threads) {
     require(point.shape(0) > 0, "point is empty: expected a value for each feature");
     check_row_length("rows", rows, point.shape(0), "features");
     check_shape("out", out, {rows.shape(0), 1}, "rows x 1");
@@ -184,7 +186,7 @@ void fill_gower(const GowerColumns& self, Matrix<float> rows, Block<float> out, 
     self.fill(rows.data(), rows.shape(0), out.data(), row_stride(out), threads(n_threads));
 }
 
-SparseMetric sparse_metric_of(const std::string& name) {
+SparseMetric sparse_metric_of(std::string_view name) {
     if (name == "manhattan") return SparseMetric::manhattan;
     if (name == "euclidean") return SparseMetric::euclidean;
     if (name == "sqeuclidean") return SparseMetric::sqeuclidean;
@@ -202,7 +204,7 @@ SparseRows sparse_rows(const Array<std::int64_t>& starts, const Array<std::int32
 }
 
 void init_sparse(SparseColumns* self, Array<std::int64_t> starts, Array<std::int32_t> features, Array<double> values,
-                 std::size_t n_features, const std::string& metric) {
+                 std::size_t n_features, std::string_view metric) {
     new (self) SparseColumns(sparse_metric_of(metric), sparse_rows(starts, features, values, n_features), n_features);
 }
 
@@ -256,11 +258,12 @@ std::pair<std::size_t, std::vector<std::int64_t>> find_improving(SwapSearch& sel
     return {found.end, std::move(found.candidates)};
 }
 
-bool try_candidates(SwapSearch& self, const std::vector<std::int64_t>& candidates, Block<const float> rows) {
-    check_shape("rows", rows, {candidates.size(), self.m()}, "a row for each candidate, an entry for each batch point");
-    check_indices("candidates", candidates.data(), candidates.size(), self.n_candidates());
+bool try_candidates(SwapSearch& self, Array<std::int64_t> candidates, Block<const float> rows) {
+    const std::size_t n = candidates.shape(0);
+    check_shape("rows", rows, {n, self.m()}, "a row for each candidate, an entry for each batch point");
+    check_indices("candidates", candidates.data(), n, self.n_candidates());
     const BlockView view = view_of(rows);
-    return self.try_candidates(candidates, [&](std::size_t i) { return view.row(i); });
+    return self.try_candidates({candidates.data(), candidates.data() + n}, [&](std::size_t i) { return view.row(i); });
 }
 
 // Returns an array that shares its memory with a vector of the search, so that it follows the search.
@@ -586,8 +589,8 @@ NB_MODULE(_core, module) {
         "Return the SIMD levels that this machine can run, the best one last.");
     module.def(
         "force_simd_level",
-        [](const std::string& name) {
-            require(force_kernels(name.c_str()), "no SIMD level '", name, "' on this machine: see simd_levels()");
+        [](const char* name) {
+            require(force_kernels(name), "no SIMD level '", name, "' on this machine: see simd_levels()");
         },
         "name"_a, "Use this SIMD level from now on, for tests.");
 }

@@ -4,7 +4,6 @@
 The native core of onebatchpam: dissimilarities, the swap search, the arms of BanditPAM, and reduced rows of a block.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, overload
 
 import numpy
@@ -62,7 +61,7 @@ class SwapSearch:
 
     def try_candidates(
         self,
-        candidates: Sequence[int],
+        candidates: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     ) -> bool:
         """

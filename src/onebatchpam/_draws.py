@@ -131,7 +131,7 @@ def draw_by_odds(
     drawn = np.sort(order[:size])
     estimates = estimate_weights(weights[drawn], odds[drawn], clocks[order[size]])
     places = np.searchsorted(drawn, include)
-    estimates[places] = weights[include]  # which stand only for themselves
+    estimates[places] = weights[include]  # rows drawn for certain stand only for themselves
     return Batch(drawn, scale_to_mean(estimates, weights.mean()))
 
 

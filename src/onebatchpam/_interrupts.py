@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 _was_interrupted = False
-_is_noting = False  # within `noting_interrupts`, whose inner uses leave everything to the outermost
+_is_noting = False  # True within `noting_interrupts`; uses inside of another leave everything to the outermost
 
 
 def raise_if_interrupted() -> None:

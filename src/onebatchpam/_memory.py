@@ -27,7 +27,7 @@ GROUP_FILES = {
     ),
 }
 BYTES_PER_ROW = 12  # the weight and the label of a row
-ALWAYS_TRIED = 2**28  # rows that take less are tried in any case, because a busy system may free memory for them
+BYTES_ALWAYS_TRIED = 2**28  # rows that take less are tried in any case, because a busy system may free memory for them
 UNITS = {"": 1, "B": 1}
 for power, letter in enumerate("KMGT", 1):
     UNITS |= {letter: 1000**power, f"{letter}B": 1000**power, f"{letter}IB": 1024**power}
@@ -55,7 +55,7 @@ def available_bytes() -> int:
 def check_n_rows(n: int, name: str) -> None:
     """Raise if so many rows do not fit in memory, whatever their width; a damaged file may claim any number of rows."""
     needed = n * BYTES_PER_ROW
-    if needed <= ALWAYS_TRIED:  # asking for the available memory would take a good part of a small fit
+    if needed <= BYTES_ALWAYS_TRIED:  # asking for the available memory would take a good part of a small fit
         return
     available = available_bytes()
     if needed > available:

@@ -26,6 +26,8 @@ MOST_THREADS_PER_PROCESSOR = 4
 Rule = Callable[[Any, str], Any]  # takes the value and the name of a parameter, returns the checked value
 Weights = NDArray[np.float64] | float | None  # checked: one weight for each row, one for all rows, or None for 1
 
+# Sums of weights that differ by no more than this fraction are equal, because adding them up rounds them.
+WEIGHT_ROUNDING = 1e-9
 LONGEST_REPR = 100  # a value whose representation has more characters than this is described by its type
 
 
@@ -37,13 +39,13 @@ class Names:
     fixed: str = "fixed_medoids"
 
 
-NAMES = Names()  # those of most estimators
+NAMES = Names()  # most estimators have parameters of these names
 
 
 class Settings(SimpleNamespace):
     """The parameters of an estimator, checked and in the form in which the algorithm uses them."""
 
-    # of estimators that have no such parameter
+    # An estimator that has no such parameter sets no limit.
     min_cluster_size: float | None = None
     min_clusters: int | None = None
 
@@ -64,14 +66,19 @@ def integer(at_least: int, at_most: int | None = None) -> Rule:
     return lambda value, name: check_integer(value, name, at_least=at_least, at_most=at_most)
 
 
-def integer_or_auto(at_least: int) -> Rule:
-    """Return the rule of a parameter that is an integer of at least this value, or "auto", which becomes None."""
+def integer_or_auto(at_least: int, also: str = "") -> Rule:
+    """Return the rule of a parameter that is an integer of at least this value, or "auto", which becomes None.
+
+    `also` is what else the caller takes, for the error.
+    """
+    others = f"'auto', {also}," if also else "'auto'"
+    expected = f"{others} or an integer of at least {at_least}"
 
     def check(value: Any, name: str) -> int | None:
         if isinstance(value, str) and value == "auto":
             return None
         if not is_integer(value) or value < at_least:
-            raise ValueError(f"{describe(value, name)}: expected 'auto' or an integer of at least {at_least}")
+            raise ValueError(f"{describe(value, name)}: expected {expected}")
         return int(value)
 
     return check
@@ -120,7 +127,7 @@ def check_not_negative(value: Any, name: str) -> float:
     """Check a number that must not be negative, and return it as float."""
     try:
         number = float(value) if is_number(value) else np.nan
-    except OverflowError:  # for integers beyond the largest float
+    except OverflowError:  # integers can be beyond the largest float
         number = np.inf
     if not 0 <= number < np.inf:
         raise ValueError(f"{describe(value, name)}: expected a finite number that is not negative")
@@ -133,7 +140,7 @@ def check_positive(value: Any, name: str) -> float:
         raise ValueError(f"{describe(value, name)}: expected a positive number")
     try:
         return float(value)
-    except OverflowError:  # for integers beyond the largest float
+    except OverflowError:  # integers can be beyond the largest float
         return np.inf
 
 
@@ -163,7 +170,7 @@ def check_min_cluster_size(value: Any, name: str) -> float | None:
 
 def check_sizes_fit(min_cluster_size: float | None, k: int, total_weight: float) -> None:
     """Raise if k clusters of this weight would have more weight than all rows."""
-    if min_cluster_size is not None and k * min_cluster_size > total_weight * (1 + 1e-9):
+    if min_cluster_size is not None and k * min_cluster_size > total_weight * (1 + WEIGHT_ROUNDING):
         raise ValueError(
             f"min_cluster_size={min_cluster_size!r} is too large for n_clusters={k}: all rows together have the weight "
             f"{total_weight:g}; expected at most {total_weight / k:g}, or fewer clusters"
@@ -257,7 +264,7 @@ def as_array(values: Any, name: str, expected: str) -> NDArray[Any]:
     """Return a parameter that is a list or an array of at least one dimension as an array."""
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError):  # for lists of different lengths
+    except (TypeError, ValueError):  # lists in it can have different lengths
         array = np.empty(())
     if array.ndim == 0:
         raise ValueError(f"{describe(values, name)}: expected {expected}")

@@ -107,7 +107,7 @@ class Stages:
         with bar, noting_interrupts():
             yield bar
         self._add_seconds(name, start)
-        told = getattr(bar, "postfix", None)  # which a disabled bar has only if it was set
+        told = getattr(bar, "postfix", None)  # a disabled bar has a postfix only if it was set
         self._line = name, ", ".join([f"{name}: {self.seconds[name]:.2f} s", *filter(None, [told])])
         if is_last:
             self._print_line()

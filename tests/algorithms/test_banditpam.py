@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from contract import assert_contract
-from onebatchpam import BanditPAM, FasterPAM, _progress
+from onebatchpam import PAM, BanditPAM, FasterPAM, _progress
 from onebatchpam.metrics import native
 
 
@@ -74,6 +74,15 @@ def test_objective_of_the_package_of_the_authors(seed, max_iter):
     expected = reference.inertia(X, np.ravel(package.medoids).astype(int), "manhattan")
     model = BanditPAM(5, metric="manhattan", max_iter=max_iter, random_state=seed).fit(X)
     assert model.inertia_ == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_lead_to_the_medoids_of_pam(seed, weighted):
+    rng = np.random.RandomState(seed)
+    X, weights = rng.standard_normal((1500, 5)), rng.exponential(size=1500) if weighted else None
+    model = BanditPAM(6, random_state=seed).fit(X, sample_weight=weights)
+    assert set(model.medoid_indices_) == set(PAM(6).fit(X, sample_weight=weights).medoid_indices_)
 
 
 class TestData:

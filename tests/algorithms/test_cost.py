@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 
 import dask.array as da
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 import onebatchpam.dask
-from onebatchpam import FasterPAM, OneBatchPAM, _show, estimate_cost
+from onebatchpam import FasterPAM, OneBatchPAM, _show, estimate_cost, medoid_silhouette, pair_metric
 from onebatchpam.algorithms import rates
 from onebatchpam.batch import sample
 
@@ -169,6 +170,23 @@ def test_summary_says_only_what_is_known():
     assert OneBatchPAM(1).fit(X).summary(X).silhouette is None
     weighted = OneBatchPAM(3, random_state=0).fit(X, sample_weight=np.full(300, 0.5))
     assert weighted.summary().mean_distance == pytest.approx(weighted.inertia_ / 150)
+    weights = np.arange(len(X)) % 7
+    weighted = OneBatchPAM(3, random_state=0).fit(X, sample_weight=weights)
+    expected = medoid_silhouette(np.repeat(X, weights, axis=0), weighted)
+    assert weighted.summary(X, sample_weight=weights).silhouette == pytest.approx(expected)
+    assert weighted.summary(X).silhouette != pytest.approx(expected, rel=1e-4)
+
+
+def test_a_function_is_called_by_its_name(tmp_path):
+    def walk(a, b):
+        return abs(a - b).sum()
+
+    X = np.random.RandomState(0).rand(30, 3)
+    for metric, name in ((walk, "walk"), (pair_metric(walk), "walk"), (partial(walk), "function"), ("l1", "l1")):
+        model = OneBatchPAM(2, metric=metric, random_state=0).fit(X)
+        assert model.summary().metric == model.estimate_cost(X).metric == name
+        model.report(X, tmp_path / "report.html")
+        assert f"metric {name}<" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_summary_with_dask():

@@ -105,7 +105,7 @@ class TestFasterPAM:
 
     def test_too_little_memory(self, monkeypatch, blobs):
         monkeypatch.setattr(square_blocks, "available_bytes", lambda: 100_000)
-        monkeypatch.setattr(square_blocks, "ALWAYS_TRIED", 0)
+        monkeypatch.setattr(square_blocks, "BYTES_OF_SMALL_BLOCK", 0)
         model = FasterPAM(3)
         with pytest.raises(MemoryError, match=r"300 rows need 0\.0 GB, and 0\.0 GB.*use OneBatchPAM"):
             model.fit(blobs)
@@ -117,7 +117,12 @@ class TestFasterPAM:
 
     def test_a_matrix_that_is_searched_in_place_needs_no_memory(self, monkeypatch):
         monkeypatch.setattr(square_blocks, "available_bytes", lambda: 0)
-        FasterPAM(3, metric="precomputed", random_state=0).fit(square(whole_numbers(50)).astype(np.float32))
+        monkeypatch.setattr(square_blocks, "BYTES_OF_SMALL_BLOCK", 0)
+        matrix, model = square(whole_numbers(50)), FasterPAM(3, metric="precomputed", random_state=0)
+        model.fit(matrix.astype(np.float32))
+        assert model.inertia_ == pytest.approx(matrix[:, model.medoid_indices_].min(axis=1).sum())
+        with pytest.raises(MemoryError, match="50 rows need"):
+            model.fit(matrix, candidates=range(50))
 
 
 class TestPAM:

@@ -315,9 +315,16 @@ def test_no_candidate_is_among_the_points_that_confirm():
 
 @pytest.mark.filterwarnings("ignore:found . distinct clusters")
 def test_swapping_a_medoid_that_no_row_has_as_nearest_or_second_nearest():
-    X = scipy.sparse.csr_array(np.concatenate([np.zeros(30), np.arange(1.0, 10.0)])[:, None])
+    X = np.concatenate([np.zeros(30), np.arange(1.0, 10.0)])[:, None]
+    block = np.abs(X - X.T)
     for seed in range(10):  # most starts have another row that is equal to the fixed medoids
-        CLARANS(5, max_neighbors=37, random_state=seed).fit(X, fixed_medoids=[0, 1])
+        model = CLARANS(5, max_neighbors=37, random_state=seed).fit(scipy.sparse.csr_array(X), fixed_medoids=[0, 1])
+        medoids = model.medoid_indices_
+        assert medoids[:2].tolist() == [0, 1]
+        assert len(np.unique(medoids)) == 5
+        np.testing.assert_array_equal(model.labels_, block[:, medoids].argmin(axis=1))
+        assert model.inertia_ == pytest.approx(block[:, medoids].min(axis=1).sum())
+        assert np.delete(reference.swap_gains(block, medoids, np.ones(39))[:, 2:], medoids, axis=0).max() <= 1e-9
 
 
 def test_largest_distances_of_clusters():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
-from onebatchpam import PAM, FasterPAM, cluster_statistics, distance_block
+from onebatchpam import CLARANS, PAM, Alternate, FasterPAM, OneBatchPAM, cluster_statistics, distance_block
 
 # The 75 points of Ruspini (1970), in the order of R's `cluster::ruspini`.
 RUSPINI = np.fromstring(
@@ -32,8 +33,14 @@ class TestRuspini:
 
     def test_five_medoids(self):
         assert PAM(5).fit(RUSPINI).inertia_ / 75 == pytest.approx(10.396, abs=5e-4)
-        for seed in range(5):  # a single start of eager swaps ends in another local optimum
-            model = FasterPAM(5, n_init=30, random_state=seed).fit(RUSPINI)
+
+    @pytest.mark.parametrize(
+        ("algorithm", "n_init"), [(FasterPAM, 10), (Alternate, 30), (OneBatchPAM, 10), (CLARANS, 5)]
+    )
+    def test_five_medoids_by_a_few_starts(self, algorithm, n_init):
+        """A single start of these ends in another local optimum more often than not."""
+        for seed in range(5):
+            model = algorithm(5, init="random", n_init=n_init, random_state=seed).fit(RUSPINI)
             assert model.inertia_ / 75 == pytest.approx(10.396, abs=5e-4)
 
 
@@ -104,6 +111,20 @@ class TestPAMOfR:
         block = manhattan_of_known(Y, Y)
         np.testing.assert_array_equal(block[0], [0, 13, 44, 44, 165, 208])
         np.testing.assert_array_equal(block[2], [44, 36, 0, 16, 270, 252])
+
+
+def test_numbers_of_clusters_of_wine():
+    """What R prints for `summary(pam(wine, k=3, stand = TRUE))`: numerical information per cluster."""
+    X = standardise(load_wine().data)
+    model = PAM(3).fit(X)
+    found = cluster_statistics(X, model.labels_)
+    order = np.argsort(model.medoid_indices_)
+    np.testing.assert_array_equal(model.medoid_indices_[order] + 1, [36, 107, 175])
+    np.testing.assert_array_equal(found.sizes[order], [75, 54, 49])
+    np.testing.assert_allclose(model.max_distances_[order], [7.164558, 6.473747, 5.781398], atol=1e-6)
+    np.testing.assert_allclose(model.mean_distances_[order], [3.611501, 3.511231, 3.232620], atol=1e-6)
+    np.testing.assert_allclose(found.diameters[order], [11.255700, 10.901681, 9.027462], atol=1e-6)
+    np.testing.assert_allclose(found.separations[order], [2.206761, 2.142040, 2.142040], atol=1e-6)
 
 
 class TestKMedoids:

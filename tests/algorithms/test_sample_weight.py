@@ -135,10 +135,11 @@ def test_zero_is_absent(model, metric):
 @pytest.mark.parametrize("n_present", [3, 4])
 @every_weighted_algorithm
 def test_as_many_medoids_as_rows_with_a_weight(algorithm, n_present):
-    weights = np.zeros(20)
-    weights[[3, 5, 11, 17][:n_present]] = 1
+    weights, present = np.zeros(20), [3, 5, 11, 17][:n_present]
+    weights[present] = 1
     model = algorithm(3, random_state=0).fit(np.arange(20.0)[:, None], sample_weight=weights)
-    assert set(model.medoid_indices_) <= {3, 5, 11, 17}
+    assert len(set(model.medoid_indices_)) == 3
+    assert set(model.medoid_indices_) <= set(present)
     np.testing.assert_array_equal(model.labels_, model.predict(np.arange(20.0)[:, None]))
 
 

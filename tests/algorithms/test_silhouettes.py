@@ -167,6 +167,8 @@ class TestDynMSC:
             DynMSC(3, min_clusters=4).fit(np.eye(5))
         with pytest.raises(ValueError, match="min_clusters=1: expected an integer of at least 2"):
             DynMSC(3, min_clusters=1).fit(np.eye(5))
+        with pytest.raises(ValueError, match="batch_size='all': expected 'auto', None for all rows, or an integer"):
+            DynMSC(3, batch_size="all").fit(np.eye(5))
 
 
 def test_the_silhouette_is_that_of_the_medoids_where_rows_are_away_from_themselves():

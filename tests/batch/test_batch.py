@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import reference
-from onebatchpam import OneBatchPAM, batch_size, required_batch_size
+from onebatchpam import OneBatchPAM, batch_size, distance_block, required_batch_size
 from onebatchpam._draws import sample_by_weight
 from onebatchpam.algorithms import InMemory
 from onebatchpam.batch.rounds import debias
 from onebatchpam.batch.sampling import MemoryScan, draw_coreset
 from onebatchpam.blocks.block import WholeBlock
 from onebatchpam.blocks.scan import BlockScan
+from onebatchpam.space import Candidates
 from spaces import make_matrix_space, make_run, make_space
 
 
@@ -139,6 +140,30 @@ class TestWeights:
         weights = scan.weights_of_nearest() * (12 / 200)
         np.testing.assert_allclose(weights, reference.nearest_neighbour_weights(nearest, 12))
         assert weights.mean() == pytest.approx(1)
+
+    @pytest.mark.parametrize("metric", ["canberra", "manhattan"])  # a square block of canberra is half computed
+    def test_batch_points_that_are_just_the_candidates_stand_for_all_rows(self, metric):
+        X, points = heavy_tailed(400), np.arange(7, 400, 10)
+        space = make_space(X, metric)
+        space.candidates = Candidates(400, points)
+        scan = MemoryScan(space, 50, 3, 10**9, make_run(0))
+        scan.add(points)
+        block = distance_block(X, X[points], metric)
+        nearest, largest = reference.scan_block(block)
+        assert scan.largest == pytest.approx(largest)
+        np.testing.assert_allclose(
+            scan.weights_of_nearest() * (40 / 400), reference.nearest_neighbour_weights(nearest, 40)
+        )
+        assert not np.isin(scan.draw_far(10), points).any()
+
+    def test_a_fit_whose_batch_is_just_the_candidates(self):
+        X, candidates, weights = heavy_tailed(400), np.arange(7, 400, 10), np.ones(400)
+        weights[candidates] = 1e9  # so that the batch draws these rows
+        model = OneBatchPAM(3, metric="canberra", batch_size=40, variant="nniw", refine=0, random_state=0)
+        model.fit(X, sample_weight=weights, candidates=candidates)
+        np.testing.assert_array_equal(model.batch_indices_, candidates)
+        assert model.batch_weights_.min() > 0.9e8
+        assert model.n_distances_ == 400 * (40 + 3)
 
     def test_debias(self):
         block = np.random.RandomState(0).rand(20, 4).astype(np.float32)

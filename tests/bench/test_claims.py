@@ -11,7 +11,8 @@ from scipy.spatial.distance import cdist
 
 from bench.__main__ import main
 from bench.measure.records import Run, Store
-from bench.studies import bandit, complexity, pages, theorem
+from bench.methods.contestant import Answer
+from bench.studies import bandit, beyond, complexity, pages, theorem
 
 
 def test_the_tables_of_the_pages_are_those_of_the_records(capsys):
@@ -37,6 +38,19 @@ def test_a_table_that_differs_is_found_and_mended(tmp_path, monkeypatch, capsys)
 )
 def test_figures_have_the_digits_that_mean_something(value, text):
     assert pages.show(math.nan if value is None else value) == text
+
+
+def test_a_mean_has_its_spread_in_brackets():
+    assert pages.show_spread(1.68, 0.52) == "1.7 (0.52)"
+    assert pages.show_spread(15.5, math.nan) == "15.5"
+
+
+def test_standard_deviations_stand_beside_those_of_the_paper():
+    table = pages.compare_with_paper("small")
+    assert table.loc["OneBatchPAM-nniw", ["paper", "paper "]].tolist() == ["1.7 (0.50)", "15.5 (1.6)"]
+    objectives = pages.open_scores("small").runs.query("method == 'FasterPAM'").groupby(["dataset", "k"])["objective"]
+    spread = (100 * objectives.std() / objectives.mean()).mean()
+    assert table.loc["FasterPAM", "ΔRO"] == f"0 ({pages.show(spread)})"
 
 
 @pytest.fixture
@@ -68,6 +82,39 @@ def test_seconds_are_added_to_counts(few, capsys):
     printed = capsys.readouterr().out
     assert "seed=0" not in printed
     assert "Seconds" in printed
+
+
+def test_exponents_of_seconds_are_those_of_the_operations_with_the_swaps_that_were_made():
+    swaps = {8: 70, 32: 75, 128: 66, 512: 90}
+    runs = {
+        Run(f"mixture{p}", 10_000, 10, "manhattan", "FasterPAM", 0): {"n_swaps": T, "seconds": 1e-9 * (p + T) * 1e8}
+        for p, T in swaps.items()
+    }
+    row = complexity.tabulate(complexity.make_frame(runs), "seconds").loc["FasterPAM"]
+    assert row["Table 1"] == "(p + T) n²"
+    assert row["p: measured"].startswith(f"{row['p: Table 1']} ± ")
+    assert 0.4 < float(row["p: Table 1"]) < 0.6
+    assert row["n: Table 1"] == row["n: measured"] == "–"
+
+
+def test_operations_are_p_for_each_dissimilarity_and_more_for_each_swap():
+    runs = pd.DataFrame({"n": [1000.0], "k": [5.0], "p": [7.0], "n_swaps": [11.0]})
+    block, sample = 1000 * math.log(5000), 100**2
+    expected = {
+        "FasterPAM": (7 + 11) * 1000**2,
+        "BanditPAM++-2": 7 * (11 + 5) * 1000 * math.log(1000),
+        "OneBatchPAM-nniw": (7 + 11) * block,
+        "FasterCLARA-5": 5 * ((7 + 11 / 5) * sample + 7 * 5 * 1000),
+        "k-means++": 7 * 5 * 1000,
+    }
+    for method, operations in expected.items():
+        assert complexity.FORMULAS[method].evaluate(runs, "seconds") == pytest.approx([operations])
+
+
+def test_labels_are_not_timed_except_those_by_which_samples_are_judged():
+    answer = Answer(np.array([0]), {"distances": 2.0, "swap search": 1.0, "assignment": 4.0})
+    assert complexity.find_seconds("FasterPAM", answer) == 3
+    assert complexity.find_seconds("FasterCLARA-5", answer) == 7
 
 
 def test_the_interval_of_an_exponent():
@@ -116,3 +163,20 @@ def test_banditpam_beside_the_package_of_its_authors():
     assert table.index.tolist() == ["abalone, T = 2"]
     assert table["objective, ours"].tolist() == ["101 ± 1.4 (2)"]
     assert table[["difference", "times as fast"]].to_numpy().tolist() == [["+0.00 %", "40"]]
+
+
+def test_the_other_algorithms_are_judged_by_both_objectives():
+    X = np.array([[0.0], [2.0], [3.0]])
+    assert beyond.judge(X, np.array([0, 2])) == pytest.approx((1.0, (1 + (1 - 1 / 2) + 1) / 3))
+    records = {
+        Run("mapping", None, 10, "manhattan", method, seed): {
+            "objective": 100 * (1 + 0.01 * place),
+            "silhouette": 0.5,
+            "share": 1,
+        }
+        for place, method in enumerate(beyond.METHODS)
+        for seed in (0, 1)
+    }
+    table = beyond.tabulate(records)
+    assert table["ΔRO, in %"].tolist()[:2] == ["0.00 (0.00 to 0.00)", "1.00 (1.00 to 1.00)"]
+    assert set(table["gain"]) == {"0.000 (0.000 to 0.000)"}

@@ -15,7 +15,7 @@ import pytest
 import reference
 from bench.__main__ import main
 from bench.data.sets import load
-from bench.measure.config import ConfigError, find_config, read_config
+from bench.measure.config import ConfigError, find_config, list_experiments, read_config
 from bench.measure.objective import check_medoids, compute_objective
 from bench.measure.process import Limits, TaskError
 from bench.measure.records import Run, Store
@@ -143,8 +143,9 @@ def test_an_unknown_experiment_is_told(capsys):
 
 
 def test_all_experiments_can_be_read():
-    for path in Path(__file__).parents[2].glob("bench/configs/*.toml"):
-        assert read_config(path).list_runs()
+    assert {"ablation", "small", "large", "smoke", "weights"} <= set(list_experiments())
+    for name in list_experiments():
+        assert read_config(find_config(name)).list_runs()
 
 
 def test_the_papers_experiments_are_complete():
@@ -152,6 +153,7 @@ def test_the_papers_experiments_are_complete():
     rows = {name for name, contestant in CONTESTANTS.items() if contestant.kind == "paper"}
     assert rows <= {run.method for run in small.list_runs()}
     out_of_reach = {"FasterPAM", "Alternate", "BanditPAM++-0", "BanditPAM++-2", "BanditPAM++-5"}
+    assert out_of_reach < rows
     assert rows - out_of_reach <= {run.method for run in large.list_runs() if run.dataset == "covertype"}
     assert {(run.k, run.seed) for run in small.list_runs()} == {(k, seed) for k in (10, 50, 100) for seed in range(5)}
 
@@ -169,6 +171,14 @@ def test_records_of_other_settings_have_another_name(tmp_path):
     config = read_config(tmp_path / "test.toml")
     assert name_store(config, "paper", None) == "test"
     assert name_store(config, "clean", 1) == "test-clean-1-threads"
+
+
+def test_runs_are_chosen_by_what_their_names_contain(tmp_path):
+    path, store = tmp_path / "test.toml", Store(tmp_path, "test")
+    path.write_text(CONFIG)
+    config, setting = read_config(path), Setting(tmp_path, "paper", 1, LIMITS, in_process=True)
+    assert execute(config, setting, store, only="seed=1", skip=["lwcs"]) == 1
+    assert [str(run) for run in store.read()] == ["blobs k=3 seed=1 Random"]
 
 
 def test_what_cannot_run_is_a_record(tmp_path, monkeypatch):
@@ -225,6 +235,7 @@ def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
         assert record["machine"]["versions"]["onebatchpam"]
         assert record["machine"]["cpu"]
     ours = [record for record in records if record["method"] == "OneBatchPAM-nniw"]
+    assert ours
     assert all(record["stages"]["distances"] > 0 and record["n_distances"] > 0 for record in ours)
 
     assert main(command) == 0
@@ -245,11 +256,9 @@ def test_smoke_interrupted_continued_and_shown(tmp_path, capsys):
 
 
 def test_why_memory_was_not_measured_is_in_the_record(monkeypatch, tmp_path):
-    def run_alone(task, *_, **__):
-        if task.__name__ == "measure_peak":
-            raise TaskError("memory", "too much")
-        return {"seconds": 1.0}
+    def run_alone(*_, **__):
+        raise TaskError("memory", "too much")
 
     monkeypatch.setattr("bench.measure.runner.run_alone", run_alone)
-    record = make_run(A_RUN, Setting(tmp_path, "paper", 1, LIMITS))
+    record = make_run(A_RUN, Setting(tmp_path, "paper", 1, LIMITS), lambda *_: {"seconds": 1.0})
     assert (record["status"], record["peak_bytes"], record["peak_reason"]) == ("ok", None, "too much")

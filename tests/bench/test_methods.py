@@ -71,5 +71,5 @@ def test_a_missing_package_is_named(monkeypatch):
 
 def test_a_method_knows_its_metrics():
     assert check_method("KMeans, snapped", "euclidean").kind == "peer"
-    with pytest.raises(ValueError, match="banditpam takes the metrics manhattan, euclidean, cosine, not 'chebyshev'"):
-        check_method("banditpam", "chebyshev")
+    with pytest.raises(ValueError, match="T = 5 takes the metrics manhattan, euclidean, cosine, not 'chebyshev'"):
+        check_method("banditpam, T = 5", "chebyshev")

@@ -13,13 +13,16 @@ def test_all_pictures_are_written(monkeypatch, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "examples").mkdir()
     example = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nplt.plot([3, 4])\n"
-    (tmp_path / "examples" / "plot_label_few.py").write_text(example)
+    for name in ("plot_label_few.py", "plot_no_mean_exists.py"):
+        (tmp_path / "examples" / name).write_text(example)
+    monkeypatch.setattr(pictures, "find_spec", lambda name: name)
     monkeypatch.setattr(pictures, "ROOT", tmp_path)
     monkeypatch.setattr(pictures, "load", lambda name, folder: np.random.default_rng(0).random((200, 784)))
     assert main(["pictures", "--folder", str(tmp_path)]) == 0
-    paths = [tmp_path / name for name in ("label_few.png", "mean_is_nobody.png", "small-ranks.png")]
+    names = ("label_few", "no_mean_exists", "mean_is_nobody", "small-ranks")
+    paths = [tmp_path / f"{name}.png" for name in names]
     assert all(path.stat().st_size > 1000 for path in paths)
-    assert capsys.readouterr().out.split()[:3] == list(map(str, paths))  # the limits follow if there are records
+    assert capsys.readouterr().out.split()[:4] == list(map(str, paths))  # the limits follow if there are records
 
 
 def test_every_mean_stands_above_the_medoid_that_is_like_it():

@@ -9,7 +9,7 @@ import time
 import bench_tasks
 import pytest
 
-from bench.measure.process import Limits, TaskError, open_process, run_alone
+from bench.measure.process import Limits, TaskError, open_process, open_renewed_process, run_alone
 
 LIMITS = Limits(seconds=0.5, memory_bytes=2**29, untimed_seconds=600)
 
@@ -33,6 +33,16 @@ def test_a_process_runs_one_task_after_the_other():
         first, second = call(bench_tasks.succeed, 1), call(bench_tasks.succeed, 2)
     assert (first["value"], second["value"]) == (1, 2)
     assert first["process"] == second["process"]
+
+
+@pytest.mark.parametrize("failure", ["fail", "die"])
+def test_a_process_is_renewed_after_a_failure(failure):
+    with open_renewed_process() as call:
+        before = [call(bench_tasks.succeed, i)["process"] for i in range(2)]
+        with pytest.raises(TaskError):
+            call(getattr(bench_tasks, failure))
+        after = [call(bench_tasks.succeed, i)["process"] for i in range(2)]
+    assert before[0] == before[1] != after[0] == after[1]
 
 
 def test_the_time_limit_is_for_the_timed_part():

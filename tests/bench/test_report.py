@@ -122,7 +122,7 @@ def test_the_papers_figures_stand_beside(store):
     found = table(scores, "test-delta-ro-per-dataset")
     numbers = entry(found, "OneBatchPAM-nniw", "letter")
     assert (numbers["paper mean"], numbers["paper std"]) == (1.8, 0.2)  # read in the appendix
-    assert text(found, "OneBatchPAM-nniw", "letter").endswith(" / 1.8 / +0.2")
+    assert text(found, "OneBatchPAM-nniw", "letter").endswith(" / 1.8 (0.2) / +0.2")
     summary = table(scores, "test-summary")
     assert entry(summary, "OneBatchPAM-nniw", "RT")["paper mean"] == pytest.approx((34.0 + 8.5) / 2)  # of the two sets
     assert math.isnan(entry(summary, "onebatch", "RT")["paper mean"])  # no row of the paper
@@ -159,7 +159,9 @@ def test_tables_in_other_terms_replace_no_others(store, tmp_path, capsys):
 def test_the_time_of_the_selection_leaves_out_the_labels(store):
     record = next(iter(store.read().values()))
     assert measure_selection(record) == pytest.approx(0.75 * record["seconds"])
-    assert measure_selection({"seconds": 3.0, "stages": {}}) == 3
+    assert measure_selection({"method": "onebatch", "seconds": 3.0, "stages": {}}) == 3
+    judged = {"method": "FasterCLARA-5", "seconds": 3.0, "stages": {"assignment": 2.0}}
+    assert measure_selection(judged) == 3  # its labels say which sample has the best medoids
     scores = read_scores(store, time="selection")
     assert scores.cells.loc[("abalone", 10, "onebatch"), "seconds"] == pytest.approx(0.75 * 0.5 * 1.5 * 10)
 
@@ -209,12 +211,13 @@ def test_csv_has_the_numbers(store):
 
 
 def test_text_of_entries():
-    def show(mean, std, paper=math.nan, n_cells=1, n_expected=1):
+    def show(mean, std, paper=math.nan, n_cells=1, n_expected=1, paper_std=math.nan):
         difference = mean - paper if n_cells >= n_expected else math.nan
-        names = ["mean", "std", "cells", "cells expected", "paper mean", "difference"]
-        return format_entry(pd.Series([mean, std, n_cells, n_expected, paper, difference], index=names))
+        names = ["mean", "std", "cells", "cells expected", "paper mean", "paper std", "difference"]
+        return format_entry(pd.Series([mean, std, n_cells, n_expected, paper, paper_std, difference], index=names))
 
     assert show(1.25, 0.5, 1.0) == "1.2 (0.5) / 1.0 / +0.2"
+    assert show(1.25, 0.5, 1.0, paper_std=0.7) == "1.2 (0.5) / 1.0 (0.7) / +0.2"
     assert show(0.034, math.nan) == "0.034"
     assert show(math.nan, math.nan, 7.0) == "– / 7.0 / –"
     assert show(math.nan, math.nan) == "–"

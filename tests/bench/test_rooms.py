@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,23 @@ def find_imports(tree):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module
+
+
+def test_the_benchmark_begins_without_the_packages_of_the_tests():
+    missing = [
+        "pytest",
+        "hypothesis",
+        "polars",
+        "pyarrow",
+        "rapidfuzz",
+        "h5py",
+        "zarr",
+        "dask",
+        "distributed",
+        "selenium",
+    ]
+    without = f"import sys; sys.modules |= dict.fromkeys({missing}); import bench.__main__"
+    subprocess.run([sys.executable, "-c", without], cwd=BENCH.parent, check=True)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(BENCH)))

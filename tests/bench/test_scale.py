@@ -36,7 +36,7 @@ def test_everything(tiny, tmp_path, capsys):
     assert {record["method"] for record in records} == set(scale.METHODS)
     for record in records:
         assert record["seconds"] > 0
-        assert record["peak_bytes"] >= 0
+        assert isinstance(record["peak_bytes"], int)
         assert record["machine"]["cpu"]
     shown = capsys.readouterr().out
     assert "seconds grow like n^" in shown

@@ -7,7 +7,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.data.synthetic import make_unit_vector_pieces
-from bench.studies import costly, embeddings, sizes, threads
+from bench.studies import costly, embeddings, sizes, small, threads
 
 
 def test_the_best_of_all_medoids():
@@ -68,12 +68,26 @@ def test_series_need_aeon(capsys):
         pytest.skip("aeon is installed, and the study takes long")
 
 
+def test_mixed_tables(capsys):
+    assert main(["mixed", "--rows", "500", "--k", "3", "--repeats", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "500 rows of 20 columns, k = 3" in printed
+    assert all(f"\n| {library} | " in printed for library in ("pandas", "polars", "pyarrow"))
+
+
+def test_small_fits(capsys, monkeypatch):
+    monkeypatch.setattr(small, "SIZES", (60,))
+    assert main(["small", "--seeds", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[:2] for line in lines[-2:]] == [["| 60", "5"], ["| 60", "10"]]
+
+
 def test_threads(capsys, monkeypatch):
-    monkeypatch.setattr(threads, "list_cases", lambda scale: all_cases(scale)[:2])
+    cases = {case.name: case for case in threads.list_cases(0.003)}
+    chosen = [cases["OneBatchPAM, manhattan"], cases["OneBatchPAM, levenshtein"]]
+    monkeypatch.setattr(threads, "list_cases", lambda scale: chosen)
     assert main(["threads", "--scale", "0.003", "--repeats", "1"]) == 0
     printed = capsys.readouterr().out
     assert printed.count(f"| {threads.ALL_STAGES} |") == 2
+    assert "| OneBatchPAM, levenshtein, 200, k = 5 | distances |" in printed
     assert "| a process for each processor, fits share them |" in printed
-
-
-all_cases = threads.list_cases

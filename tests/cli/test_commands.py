@@ -161,6 +161,51 @@ class TestCluster:
         assert "The objective" in printed.err
 
 
+@pytest.mark.parametrize("name", ["cluster", "distance", "second", "margin"])
+def test_the_names_of_rows_in_a_column_that_is_called_like_one_of_ours(name, tmp_path, capsys):
+    path, names = tmp_path / "rows.csv", ["A", "B", "C", "D"]
+    path.write_text(f"{name},cluster_of_cluster,b\nA,1,2\nB,2,3\nC,9,9\nD,8,9\n")
+    assert main(["cluster", str(path), "--id", name, "-k", "2", "-o", str(tmp_path / "o"), "-q"]) == 0
+    assert main(["predict", str(tmp_path / "o"), str(path), "-o", str(tmp_path / "new.csv"), "-q"]) == 0
+    capsys.readouterr()
+    assert (tmp_path / "new.csv").read_text() == (tmp_path / "o" / "labels.csv").read_text()
+    lines = read_csv(tmp_path / "o" / "labels.csv")
+    assert [line[name] for line in lines] == names
+    ours = {"cluster", "distance", "second", "margin"}
+    assert set(lines[0]) == {name, f"{name}_of_cluster", *ours}
+    medoids = read_csv(tmp_path / "o" / "medoids.csv")
+    assert {line[name] for line in medoids} < set(names)
+    assert {float(line["cluster_of_cluster"]) for line in medoids} < {1, 2, 8, 9}
+
+
+def test_weights_count_in_every_silhouette(file, folder, tmp_path, capsys):
+    options = ["cluster", str(file), "-k", "3,3", *OPTIONS]
+    assert main([*options, "--json", "-q"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["result"]["silhouette"] == pytest.approx(summary["choice_of_k"]["silhouette"][0], abs=1e-3)
+    rows = read_csv(folder / "labels.csv")
+    copies = [int(row["copies"]) for row in read_csv(file)]
+    expected = np.average([float(row["margin"]) for row in rows], weights=copies)
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["result"]["silhouette"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_table_of_clusters_says_what_it_counts(file, tmp_path, capsys):
+    for number, (options, heading) in enumerate([([], "rows"), (["--weight", "copies"], "weight")]):
+        assert main(["cluster", str(file), "-k", "3", *options, "-o", str(tmp_path / str(number)), "-q"]) == 0
+        assert capsys.readouterr().out.split()[2] == heading
+
+
+def test_a_report_has_the_weights_of_the_fit(file, folder, table, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["report", str(folder), str(file), "-o", str(page)]) == 0
+    facts = [re.findall(r"<d[td].*", path.read_text(encoding="utf-8")) for path in (page, folder / "report.html")]
+    assert facts[0] == facts[1]
+    pyarrow.csv.write_csv(table.drop_columns("copies"), tmp_path / "few.csv")
+    assert main(["report", str(folder), str(tmp_path / "few.csv"), "-o", str(page), "--force"]) == 1
+    assert "few.csv lacks the column 'copies' of the fit: expected the weights" in capsys.readouterr().err
+
+
 class TestPredict:
     def test_the_rows_of_the_fit(self, folder, file, capsys):
         assert main(["predict", str(folder), str(file)]) == 0
@@ -327,16 +372,16 @@ def test_the_shell_completes_commands_and_options(tmp_path):
     assert answer.read_text().strip() == "--metric"
 
 
-def test_a_matrix_of_dissimilarities(tmp_path, capsys):
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_matrix_of_dissimilarities(symmetric, tmp_path, capsys):
     rows = np.random.RandomState(0).rand(40, 2)
-    np.save(tmp_path / "d.npy", cdist(rows, rows))
+    matrix = cdist(rows, rows) if symmetric else np.random.RandomState(0).rand(40, 40)
+    np.save(tmp_path / "d.npy", matrix)
     assert (
         main(["cluster", str(tmp_path / "d.npy"), "-k", "3", "--metric", "precomputed", "-o", str(tmp_path / "o")]) == 0
     )
     labels = [int(row["cluster"]) for row in read_csv(tmp_path / "o" / "labels.csv")]
-    np.testing.assert_array_equal(
-        labels, OneBatchPAM(3, metric="precomputed", random_state=0).fit_predict(cdist(rows, rows))
-    )
+    np.testing.assert_array_equal(labels, OneBatchPAM(3, metric="precomputed", random_state=0).fit_predict(matrix))
     assert "x0" not in read_csv(tmp_path / "o" / "medoids.csv")[0]
     capsys.readouterr()
 

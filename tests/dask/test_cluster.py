@@ -1,7 +1,7 @@
 """Dask fits on a cluster of processes, in which tasks fail, or workers, futures and the scheduler are lost.
 
 Every fit finds what an undisturbed one finds, to the last bit, or ends with one clear error; and nothing is left on the
-cluster. `python -m bench chaos` does the same at random times, and cuts the network as well.
+cluster. `python -m bench chaos` does the same at random times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from distributed import Client, Future, LocalCluster, get_client
 from distributed.utils import key_split
 from sklearn.datasets import make_blobs
 
-from clusters import ProcessCluster, find_leftovers
+from clusters import ProcessCluster, can_make_namespaces, find_leftovers
 from onebatchpam.dask import OneBatchPAM, bound_tasks, population, runner, tasks
 
 N, K, M, N_PARTITIONS = 2000, 5, 100, 4
@@ -393,3 +393,41 @@ def test_the_scheduler_is_paused_and_killed(during):
         # Which error Dask raises depends on whether it was sending or waiting when the scheduler died.
         assert_fails(rows(), "(lost the connection to the scheduler|CommClosedError)")
         assert cluster.processes["worker 0"].wait(timeout=SECONDS) is not None, "the worker did not stop"
+
+
+@pytest.fixture(scope="module")
+def network():
+    """Return a cluster whose two workers can be cut off the network."""
+    if not can_make_namespaces():
+        pytest.skip("network namespaces need root and the command `ip` of iproute2")
+    with ProcessCluster(namespaces=True) as cluster:
+        yield cluster
+
+
+def test_the_network_is_cut_for_a_while(network, expected, during):
+    def cut():
+        network.cut_off(0)
+        time.sleep(1)
+        network.cut_off(0, cut=False)
+
+    with network.connect() as client:
+        during(SUM, cut)
+        assert_same(make_model().fit(rows().persist()), expected)
+        assert find_leftovers(client) == {}
+
+
+def test_the_network_is_cut_for_good(network, during):
+    async def give_up(dask_scheduler):
+        """Do what the scheduler does, after minutes, with workers that it cannot reach and whose nannies neither."""
+        for address in list(dask_scheduler.workers):
+            await dask_scheduler.remove_worker(address, stimulus_id="cut", close=False)
+
+    def cut():
+        for number in range(network.n_workers):
+            network.cut_off(number)
+        client.run_on_scheduler(give_up)
+
+    with network.connect() as client:
+        during(SUM, cut)
+        assert_fails(rows().persist(), "for 3s, there has been no worker; to wait longer, set")
+        assert find_leftovers(client) == {}

@@ -253,6 +253,13 @@ class TestSparse:
         scipy.sparse.save_npz(tmp_path / "X.npz", X, compressed=True)
         assert (FasterPAM(1).fit(tmp_path / "X.npz").labels_ == 0).all()
 
+    @pytest.mark.parametrize("damage", ["deep brackets", "a deep expression"])
+    def test_damaged_headers(self, damage, tmp_path):
+        with zipfile.ZipFile(tmp_path / "X.npz", "w") as file:
+            file.writestr("data.npy", DAMAGED_NPY[damage])
+        for error in fit_all(tmp_path / "X.npz"):
+            assert "X.npz" in error
+
     @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY", npy_bytes("<f8", (10, 10)), npz_bytes(a=1)])
     def test_files_that_are_not_sparse_matrices(self, content, tmp_path):
         (tmp_path / "X.npz").write_bytes(content)

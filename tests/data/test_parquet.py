@@ -148,6 +148,16 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"X\[123, 2\] is nan"):
             fit(tmp_path / "v.parquet")
 
+    @pytest.mark.parametrize("kind", [pyarrow.int64(), pyarrow.uint8(), pyarrow.bool_()], ids=str)
+    @pytest.mark.parametrize("length", [-1, 2], ids=["lists", "arrays"])
+    def test_a_number_that_is_missing_among_integers(self, tmp_path, kind, length):
+        vectors = pyarrow.array([[0, 1], [1, 0], [1, None]] * 2, pyarrow.list_(pyarrow.int64(), length))
+        table = pyarrow.table({"v": vectors.cast(pyarrow.list_(kind, length))})
+        parquet.write_table(table, tmp_path / "v.parquet", row_group_size=2)
+        message = r"column 'v' lacks 1 values in row group 1 of .*v.parquet: .* fill them in, or leave these rows out"
+        with pytest.raises(ValueError, match=message):
+            FasterPAM(2, metric="hamming").fit(tmp_path / "v.parquet")
+
 
 def test_a_column_that_looks_like_an_id(tmp_path):
     table = pd.DataFrame(VECTORS, columns=["customer_id", *"abcde"])

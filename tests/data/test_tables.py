@@ -6,6 +6,8 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from onebatchpam import OneBatchPAM, distance_block
@@ -105,13 +107,12 @@ def test_what_is_not_missing(missing):
 
 
 def test_polars():
-    polars = pytest.importorskip("polars")
-    table = polars.DataFrame(
+    table = pl.DataFrame(
         {
             "number": [1, None],
             "text": ["a", None],
             "flag": [True, None],
-            "enum": polars.Series(["S", None], dtype=polars.Enum(SIZES)),
+            "enum": pl.Series(["S", None], dtype=pl.Enum(SIZES)),
             "day": [datetime.date(2000, 1, 1), None],
         }
     )
@@ -123,3 +124,56 @@ def test_polars():
         "enum": "categorical",
         "day": "numeric",
     }
+
+
+WORDS = ["b", None, "a", "b"]
+CODED = {
+    "text of pandas": pd.DataFrame({"x": WORDS}),
+    "objects of pandas": pd.DataFrame({"x": pd.Series(WORDS, dtype=object)}),
+    "categories of pandas": pd.DataFrame({"x": pd.Categorical(WORDS, categories=["a", "b", "c"])}),
+    "text of polars": pl.DataFrame({"x": WORDS}),
+    "categories of polars": pl.DataFrame({"x": pl.Series(WORDS, dtype=pl.Categorical)}),
+    "enum of polars": pl.DataFrame({"x": pl.Series(WORDS, dtype=pl.Enum(["a", "b", "c"]))}),
+    "text of Arrow": pa.table({"x": WORDS}),
+    "categories of Arrow": pa.table({"x": pa.array(WORDS).dictionary_encode()}),
+    "array": np.array(WORDS, dtype=object)[:, np.newaxis],
+}
+
+
+@pytest.mark.parametrize("table", CODED.values(), ids=CODED)
+def test_values_are_coded_alike_by_every_library(table):
+    (column,) = tables.columns_of(table)
+    assert column.values.tolist() == WORDS
+    assert column.distinct() == ["b", "a"]
+    assert column.n_missing() == 1
+    np.testing.assert_array_equal(column.encoded({"a": 5.0}), [tables.UNSEEN, np.nan, 5, tables.UNSEEN])
+
+
+TRUTHS = [True, None, False, True]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pd.DataFrame({"x": pd.array(TRUTHS, "boolean")}), pl.DataFrame({"x": TRUTHS}), pa.table({"x": TRUTHS})],
+    ids=["pandas", "polars", "Arrow"],
+)
+def test_truth_values_are_coded_alike_by_every_library(table):
+    (column,) = tables.columns_of(table)
+    assert column.values.tolist() == TRUTHS
+    np.testing.assert_array_equal(column.encoded({True: 1.0, False: 0.0}), [1, np.nan, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"x": pd.Series([None, None], dtype="str")}),
+        pl.DataFrame({"x": [None, None]}, schema={"x": pl.String}),
+        pa.table({"x": pa.array([None, None], pa.string())}),
+    ],
+    ids=["pandas", "polars", "Arrow"],
+)
+def test_text_of_which_nothing_is_known(table):
+    (column,) = tables.columns_of(table)
+    assert column.distinct() == []
+    assert column.n_missing() == 2
+    assert np.isnan(column.encoded({})).all()

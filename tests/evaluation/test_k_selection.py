@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from onebatchpam import FasterPAM, KSelection, OneBatchPAM, batch_size, medoid_silhouette, select_k
+from onebatchpam.algorithms.effort import EFFORTS
 from onebatchpam.evaluation.k_selection import elbow_depths
 
 
@@ -100,6 +101,19 @@ def test_a_single_k_is_a_fit(variant, init, groups):
     assert found.inertia[0] == model.inertia_
 
 
+@pytest.mark.parametrize("parameters", [*({"effort": effort} for effort in EFFORTS), {"n_init": 3}], ids=str)
+def test_the_search_for_the_suggested_k_is_that_of_a_fit(parameters, rng):
+    X = rng.standard_normal((1000, 3))  # without groups, so that there are many local optima
+    template = OneBatchPAM(12, batch_size=100, init="random", random_state=0, **parameters)
+    found = select_k(X, [12], template).model
+    model = template.fit(X)
+    np.testing.assert_array_equal(found.medoid_indices_, model.medoid_indices_)
+    assert found.n_swaps_ == model.n_swaps_
+    assert set(found.fit_seconds_) == {*model.fit_seconds_, "assignment"}  # by which each k is judged
+    several = select_k(X, [2, 12, 40], template)
+    assert len(several.model.medoid_indices_) == several.suggested_k
+
+
 def test_one_block_for_all(groups, monkeypatch):
     counts = []
 
@@ -180,6 +194,8 @@ def test_weights_are_repeated_rows(groups):
         if k > 1:
             assert silhouette == pytest.approx(reference.medoid_silhouette(block[medoids]))
     assert weighted.suggested_k == 5
+    expected = reference.medoid_silhouette(block[weighted.model.medoid_indices_])
+    assert medoid_silhouette(groups, weighted.model, sample_weight=weights) == pytest.approx(expected, rel=1e-5)
     assert weighted.model.cluster_sizes_.sum() == weights.sum()
 
 
@@ -256,6 +272,14 @@ def test_plot_without_matplotlib(selection, monkeypatch):
 def test_bad_ranges(k_range, message, groups):
     with pytest.raises(ValueError, match=message):
         select_k(groups, k_range)
+
+
+def test_a_least_size_that_no_clusters_can_have(groups):
+    template = OneBatchPAM(min_cluster_size=300, random_state=0)
+    for use in (lambda: template.set_params(n_clusters=3).fit(groups), lambda: select_k(groups, [2, 3], template)):
+        with pytest.raises(ValueError, match=r"min_cluster_size=300 is too large for n_clusters=3: .*expected at most"):
+            use()
+    assert select_k(groups, [2], template).model.cluster_sizes_.min() >= 300
 
 
 @pytest.mark.parametrize("estimator", [FasterPAM(), OneBatchPAM, "auto"], ids=str)

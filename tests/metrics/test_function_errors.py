@@ -142,7 +142,13 @@ def test_objects_have_no_mean():
 
 
 def test_rows_have_one(blobs):
-    OneBatchPAM(2, metric=manhattan_block, batch_size=50, variant="lwcs", random_state=0).fit(blobs)
+    models = [
+        OneBatchPAM(2, metric=each, batch_size=50, variant="lwcs", random_state=0)
+        for each in (manhattan_block, "manhattan")
+    ]
+    found, expected = (model.fit(blobs) for model in models)
+    np.testing.assert_array_equal(found.batch_indices_, expected.batch_indices_)
+    np.testing.assert_array_equal(found.medoid_indices_, expected.medoid_indices_)
 
 
 def test_no_metric_at_all():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.spatial.distance
@@ -252,4 +254,7 @@ def test_latitudes_in_degrees():
     degrees = np.array([[52.5, 13.4], [48.9, 2.4], [-0.1, 51.5]])
     with pytest.raises(ValueError, match=r"a latitude is 52.5: .* pass numpy.radians"):
         OneBatchPAM(2, metric="haversine").fit(degrees)
+    for X, Y in itertools.permutations([degrees, np.radians(degrees)]):
+        with pytest.raises(ValueError, match=r"a latitude is 52.5: .* pass numpy.radians"):
+            distance_block(X, Y, "haversine")
     assert OneBatchPAM(2, metric="haversine").fit(np.radians(degrees)).inertia_ < 0.2

@@ -306,7 +306,9 @@ class TestPackedColumns:
 
     def test_no_rows(self):
         packed = _core.PackedColumns(np.ones((4, 3)), "euclidean")
-        packed.fill(np.empty((0, 3)), np.empty((0, 4)), 2)
+        block = np.full((1, 4), -1.0)
+        packed.fill(np.empty((0, 3)), block[:0], 2)
+        assert (block == -1).all()
 
     def test_unknown_simd_level(self):
         with pytest.raises(ValueError, match="no SIMD level 'v9'"):

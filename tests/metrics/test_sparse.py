@@ -309,6 +309,8 @@ class TestFramesWithSparseColumns:
         np.testing.assert_array_equal(model.predict(frame), model.labels_)
         assert model.inertia_ == expected.inertia_
         assert list(model.feature_names_in_) == list("abcde")
+        assert model.medoids_.equals(frame.iloc[model.medoid_indices_])
+        assert scipy.sparse.issparse(model.cluster_centers_)
         with pytest.raises(ValueError, match="feature names"):
             model.predict(frame.rename(columns={"a": "z"}))
 

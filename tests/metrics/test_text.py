@@ -17,6 +17,7 @@ from onebatchpam.metrics.text import TEXT_METRICS
 
 rapidfuzz = pytest.importorskip("rapidfuzz")
 from rapidfuzz import distance as rapidfuzz_distance  # noqa: E402
+from rapidfuzz import process  # noqa: E402
 
 text_metrics = pytest.mark.parametrize("metric", TEXT_METRICS)
 STEMS = ("medoid", "cluster", "distance", "batch", "swap")
@@ -142,6 +143,18 @@ def test_copies(copy, words):
 def test_grid_search(words):
     search = GridSearchCV(OneBatchPAM(metric="levenshtein", random_state=0), {"n_clusters": [2, 5]}, cv=3).fit(words)
     assert search.best_params_ == {"n_clusters": 5}
+
+
+def test_rapidfuzz_has_all_threads(words, monkeypatch):
+    cdist, asked = process.cdist, []
+
+    def noting(*arguments, workers, **named):
+        asked.append(workers)
+        return cdist(*arguments, workers=workers, **named)
+
+    monkeypatch.setattr(process, "cdist", noting)
+    distance_block(words, words[:9], "indel", n_jobs=3)
+    assert set(asked) == {3}
 
 
 def test_the_number_of_threads_does_not_matter(words, smallest_tiles):

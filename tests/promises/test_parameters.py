@@ -287,7 +287,7 @@ FUNCTIONS = {
     "cluster_statistics": lambda X, **given: onebatchpam.cluster_statistics(X, **{"labels": [0, 1] * 15, **given}),
     "collapse_duplicates": lambda X, **given: onebatchpam.collapse_duplicates(X, **given),
     "distance_block": lambda X, **given: onebatchpam.distance_block(X, X, **given),
-    "medoid_silhouette": lambda X, **given: medoid_silhouette(X, **given),
+    "medoid_silhouette": lambda X, **given: medoid_silhouette(X, **{"model": OneBatchPAM(2).fit(READABLE), **given}),
     "medoids_of": lambda X, **given: onebatchpam.medoids_of(X, **{"labels": [0, 1] * 15, **given}),
     "native_metric": lambda X, **given: onebatchpam.native_metric(**{"function": COMPILED, **given}),
     "pair_metric": lambda X, **given: onebatchpam.pair_metric(**{"function": manhattan, **given}),

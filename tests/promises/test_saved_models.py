@@ -83,6 +83,7 @@ def test_a_saved_model_predicts_and_holds_no_private_class(kind):
     model.fit(X)
     saved = pickle.dumps(model, protocol=2)
     own = {name for name in names_in(saved) if name.startswith("onebatchpam")}
+    assert f"onebatchpam.{type(model).__name__}" in own
     assert own <= {f"onebatchpam.{name}" for name in PUBLIC_CLASSES}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -171,7 +171,33 @@ def make_study(model, X, **options):
     return Study(model.fit(X), X, **options)
 
 
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "gower", "precomputed"])
+def test_rows_are_compared_as_in_the_fit(metric):
+    rng = np.random.RandomState(0)
+    X = np.concatenate([rng.normal(0, [1, 1, 9], (150, 3)), rng.normal(3, [4, 1, 1], (150, 3))])
+    weights = np.repeat([0.0, 1.0], 150)  # so that variances, and the ranges of gower, are those of half of the rows
+    if metric == "precomputed":
+        X = rng.random_sample((300, 300))  # not symmetric
+    model = OneBatchPAM(4, metric=metric, random_state=0).fit(X, sample_weight=weights)
+    rows = Study(model, X).rows
+    np.testing.assert_array_equal(rows.labels, model.labels_)
+    np.testing.assert_allclose(rows.distances, model.distances_, rtol=1e-6)
+
+
 class TestNumbers:
+    def test_by_weight(self):
+        weights = 1.0 + 99 * (np.arange(len(NUMBERS)) % 5 == 0)
+        model = OneBatchPAM(3, random_state=0).fit(NUMBERS, sample_weight=weights)
+        shown = describe_study(Study(model, NUMBERS, weights=weights), "auto", None, None, ())
+        d = np.sort(cdist(NUMBERS, NUMBERS[model.medoid_indices_]), axis=1)
+        facts = {name: value for name, value, _ in shown["facts"]}
+        assert facts["mean distance"] == show_number(model.inertia_ / weights.sum())
+        silhouette = f"{np.average(1 - d[:, 0] / d[:, 1], weights=weights):.2f}"
+        assert silhouette != f"{np.mean(1 - d[:, 0] / d[:, 1]):.2f}"  # so that the weights matter
+        assert facts["silhouette"] == silhouette
+        for cluster in shown["clusters"]:
+            assert cluster.mean == show_number(model.mean_distances_[cluster.label])
+
     def test_of_clusters(self):
         model = OneBatchPAM(3, random_state=0)
         study = make_study(model, NUMBERS)

@@ -81,18 +81,39 @@ def test_every_round_is_at_least_as_good(metric, weighted, rng, confirmations):
     assert sum(each.n_swaps for each in confirmations)
 
 
+def begin_confirmation(medoids, points, *, finds_runners_up=False):
+    run = make_run(0)
+    population = InMemory(make_space(X, "manhattan"), K, 2**30, run)
+    return GroupedConfirmation(population, medoids, points, SwapOptions(), run, finds_runners_up=finds_runners_up)
+
+
+def test_runners_up_are_found_on_demand_and_change_nothing_else(rng):
+    medoids, candidates = np.split(rng.choice(len(X), K + 200, replace=False), [K])
+    points = Batch(np.arange(len(X)), np.ones(len(X)))
+    found = {}
+    for wanted in (False, True):
+        confirmation = begin_confirmation(medoids, points, finds_runners_up=wanted)
+        confirmation.begin_round()
+        runners_up = confirmation.confirm(candidates).find_runners_up()
+        found[wanted] = confirmation.medoids.tolist(), runners_up
+    assert found[False][0] == found[True][0]
+    assert len(found[False][1]) == 0
+    assert 0 < len(found[True][1]) <= K
+    assert np.isin(found[True][1], np.concatenate([medoids, candidates])).all()
+
+
 def test_the_loss_of_a_round_is_an_upper_bound_and_begins_exact(rng):
     """After many swaps in other groups, the loss that is kept is still at least the true one."""
-    run, weights = make_run(0), rng.uniform(0.5, 2, len(X))
-    population = InMemory(make_space(X, "manhattan"), K, 2**30, run)
+    weights = rng.uniform(0.5, 2, len(X))
     medoids = rng.choice(len(X), K, replace=False)
-    confirmation = GroupedConfirmation(population, medoids, Batch(np.arange(len(X)), weights), SwapOptions(), run)
+    confirmation = begin_confirmation(medoids, Batch(np.arange(len(X)), weights))
 
     def true_loss():
         distances = reference.distance_block(X[confirmation.medoids], X, "manhattan")
         return np.sum(weights * distances.min(axis=0))
 
     for _ in range(3):
+        confirmation.begin_round()
         state = confirmation.state()
         assert state.loss == pytest.approx(true_loss(), rel=1e-6)
         result = confirmation.confirm(rng.choice(len(X), 200, replace=False))
@@ -101,15 +122,26 @@ def test_the_loss_of_a_round_is_an_upper_bound_and_begins_exact(rng):
 
 
 def test_state_knows_the_two_nearest_medoids(rng):
-    run = make_run(0)
-    population = InMemory(make_space(X, "manhattan"), K, 2**30, run)
     medoids, points = rng.choice(len(X), K, replace=False), np.sort(rng.choice(len(X), 700, replace=False))
-    state = GroupedConfirmation(population, medoids, Batch(points, np.ones(700)), SwapOptions(), run).state()
+    confirmation = begin_confirmation(medoids, Batch(points, np.ones(700)))
+    confirmation.begin_round()
+    state = confirmation.state()
     block = reference.distance_block(X[medoids], X[points], "manhattan")
     np.testing.assert_array_equal(state.nearest, block.argmin(axis=0))
     ordered = np.sort(block, axis=0)
     np.testing.assert_allclose(state.nearest_distances, ordered[0], rtol=1e-6)
     np.testing.assert_allclose(state.second_distances, ordered[1], rtol=1e-6)
+
+
+def test_only_a_new_round_draws_groups(rng, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(groups, "split_in_groups", lambda *given: drawn.append(given) or split_in_groups(*given))
+    confirmation = begin_confirmation(rng.choice(len(X), K, replace=False), Batch(np.arange(len(X)), np.ones(len(X))))
+    for n_rounds in (1, 2):
+        confirmation.begin_round()
+        assert confirmation.state().loss == confirmation.state().loss
+        confirmation.confirm(rng.choice(len(X), 50, replace=False))
+        assert len(drawn) == n_rounds
 
 
 @pytest.mark.usefixtures("small_windows")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from sklearn.datasets import make_blobs
 
 import reference
-from onebatchpam import FasterPAM, OneBatchPAM
-from onebatchpam._progress import Stages
+from onebatchpam import FasterPAM, OneBatchPAM, _progress
+from onebatchpam._progress import Bar, Stages
 from onebatchpam.algorithms import InMemory
 from onebatchpam.blocks.block import WholeBlock
 from onebatchpam.search import groups, refine
@@ -69,14 +70,20 @@ def test_pools_with_little_or_nothing_to_choose(n, k):
     assert found.loss <= reference.loss(block, np.arange(k), np.ones(len(X))) * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("in_groups", [False, True])
-def test_the_objective_of_all_rows_is_never_worse(in_groups, rng, monkeypatch):
-    k = 40
-    if in_groups:
+@pytest.fixture(params=["together", "in groups", "in groups and parts"])
+def every_confirmation(request, monkeypatch):
+    """Search the pool of all medoids at once, or of each group by itself, or some candidates of a group at a time."""
+    if request.param != "together":
         monkeypatch.setattr(refine, "MOST_ENTRIES", 1)
         for module in (refine, groups):
             monkeypatch.setattr(module, "GROUP_SIZE", 10)
-    run = make_run(1)
+    if request.param == "in groups and parts":
+        monkeypatch.setattr(groups, "MOST_ENTRIES_OF_GROUP", 12 * len(X))
+
+
+@pytest.mark.usefixtures("every_confirmation")
+def test_the_objective_of_all_rows_is_never_worse(rng):
+    k, run = 40, make_run(1)
     population = InMemory(make_space(X, "manhattan"), k, 2**30, run)
     block = WholeBlock(reference.distance_block(X, X[:50], "manhattan").astype(np.float32))
     refinement = Refinement(population, block, np.ones(50), SwapOptions(), 2, 2**30, population.n, run)
@@ -87,6 +94,24 @@ def test_the_objective_of_all_rows_is_never_worse(in_groups, rng, monkeypatch):
     assert after < 0.9 * before
     assert found.n_swaps > 0
     assert "pool search" in run.stages.seconds
+
+
+@pytest.mark.usefixtures("every_confirmation")
+def test_progress_never_exceeds_its_total(rng, monkeypatch):
+    shown, update = [], Bar.update
+    monkeypatch.setattr(_progress, "are_bars_seen", lambda: True)
+    monkeypatch.setattr(Bar, "update", lambda bar, n=1: (update(bar, n), shown.append((bar.n, bar.total))))
+    run = replace(make_run(1), stages=Stages(verbose=1))
+    population = InMemory(make_space(X, "manhattan"), 40, 2**30, run)
+    block = WholeBlock(reference.distance_block(X, X[:50], "manhattan").astype(np.float32))
+    refinement = Refinement(population, block, np.ones(50), SwapOptions(), 2, 2**30, population.n, run)
+    medoids, pool = np.split(rng.choice(len(X), 160, replace=False), [40])
+    refinement.search_pool(medoids, pool, 30)
+    counts, totals = np.array(shown).T
+    assert (np.diff(counts) >= 0).all()
+    assert (totals[:-1] == totals[0]).all()
+    assert totals[0] / 2 <= counts[-2] <= totals[0]  # half of all kicks are made, at least
+    assert counts[-1] == totals[-1]  # the bar ends at 100 %
 
 
 def test_nothing_is_done_without_other_candidates():

@@ -118,6 +118,16 @@ class TestBuild:
         np.testing.assert_array_equal(fits[0].medoid_indices_, fits[1].medoid_indices_)
         assert fits[0].inertia_ <= 1.02 * FasterPAM(5, n_init=5, random_state=0).fit(blobs).inertia_
 
+    @pytest.mark.parametrize("fixed", [[], [3, 70]], ids=str)
+    def test_a_block_that_is_not_kept_is_computed_once_for_each_medoid(self, blobs, fixed):
+        n, m, k = len(blobs), 60, 5
+        model = OneBatchPAM(k, init="build", batch_size=m, refine=0, random_state=0, memory_limit=0)
+        model.fit(blobs, fixed_medoids=fixed or None)
+        n_central = 1 if fixed else 0  # beside fixed medoids, the order of the candidates takes a pass of its own
+        n_passes = 1 + n_central + k - len(fixed) + model.n_iter_
+        assert model.block_storage_ == "recomputed"
+        assert model.n_distances_ == n * m * n_passes + 2 * k * m + n * k
+
     def test_in_select_k(self, blobs):
         selection = select_k(blobs, [2, 3], OneBatchPAM(init="build", batch_size=300))
         assert selection.inertia[0] == OneBatchPAM(2, init="build", batch_size=300).fit(blobs).inertia_

@@ -81,11 +81,11 @@ class TestSwapSearch:
         with pytest.raises(ValueError, match="beyond the last candidate"):
             search.find_improving(np.ones((5, 4), dtype=np.float32), 1, 0, 1)
         with pytest.raises(ValueError, match="a row for each candidate"):
-            search.try_candidates([1], self.rows)
+            search.try_candidates(np.array([1]), self.rows)
         with pytest.raises(ValueError, match="out of range"):
-            search.try_candidates([1, 5], self.rows)
-        assert not search.try_candidates([0, 1], self.rows)
-        assert search.try_candidates([1], self.rows[:1] / 2)
+            search.try_candidates(np.array([1, 5]), self.rows)
+        assert not search.try_candidates(np.array([0, 1]), self.rows)
+        assert search.try_candidates(np.array([1]), self.rows[:1] / 2)
         assert (search.medoids, search.n_swaps) == ([1, 2], 1)
 
     @pytest.mark.parametrize("first", [1, 2**63, 2**64 - 2])

@@ -186,7 +186,7 @@ RowScan scan_row(const float* row, std::size_t m) {
     std::size_t j = 0;
     if (m >= step) {
         Floats low = load(row), high = low;
-        std::uint64_t negative = 0;  // or NaN
+        std::uint64_t negative = 0;  // not zero once an entry was negative or NaN
         for (; j + step <= m; j += step) {
             const Floats d = load(row + j);
             low = minimum(d, low);

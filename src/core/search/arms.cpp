@@ -50,7 +50,7 @@ void bound_gains(const Arms& arms, double n_points, double width, double* highes
         highest[i] = surest[i] = -std::numeric_limits<double>::infinity();
         const auto take_in = [&](double sum, double squares) {
             const double mean = sum / n_points, variance = squares / n_points - mean * mean;
-            const double half = width * std::sqrt(std::max(variance, 0.0));  // rounding may make it negative
+            const double half = width * std::sqrt(std::max(variance, 0.0));  // rounding may make a variance negative
             highest[i] = std::max(highest[i], mean + half);
             surest[i] = std::max(surest[i], mean - half);
         };

@@ -85,7 +85,7 @@ SwapSearch::SwapSearch(std::size_t n_candidates, const std::int64_t* medoids, st
 void SwapSearch::insert_last(std::size_t start, std::size_t stop, std::int32_t slot, const float* row) {
     for (std::size_t j = start; j < stop; ++j) {
         const float d = row[j];
-        const bool is_first = d < d1_[j], is_second = d < d2_[j];  // false for NaN
+        const bool is_first = d < d1_[j], is_second = d < d2_[j];  // both are false for NaN
         d2_[j] = is_first ? d1_[j] : is_second ? d : d2_[j];
         sec_[j] = is_first ? near_[j] : is_second ? slot : sec_[j];
         d1_[j] = is_first ? d : d1_[j];

@@ -16,7 +16,16 @@ from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection
 from onebatchpam.blocks import WholeBlock, fill_checked, is_mirrored, square_block, sum_mirrored
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import Assignment, Build, Start, assign, choose_start, further_starts, split_by_label
+from onebatchpam.search import (
+    Assignment,
+    Build,
+    Start,
+    assign,
+    choose_start,
+    further_starts,
+    most_central_first,
+    split_by_label,
+)
 from onebatchpam.space import Space
 
 
@@ -180,14 +189,16 @@ def find_medoids(start: Start, space: Space, run: Run) -> Indices:
     if not isinstance(start, Build):
         return start
     block = WholeBlock(square_block(space, run.n_jobs, run.stages))
-    return space.candidates.rows(start.choose(block, space.weights, run))
+    order = most_central_first(block, space.weights, run.n_jobs)
+    return space.candidates.rows(start.choose(block, order, space.weights, run))
 
 
 def move_to_middles(space: Space, medoids: Indices, assignment: Assignment, run: Run) -> Indices:
     """Return the medoids, each moved to the candidate in its cluster with the smallest sum of dissimilarities.
 
     A medoid stays if no sum is smaller than its own; of equal sums the first candidate wins. The medoid of an empty
-    cluster stays, and so does a fixed medoid. No medoid moves to another, which is in its cluster if all are as far.
+    cluster stays, and so does a fixed medoid. A medoid never moves onto another medoid, which may be a member of its
+    cluster if it is equally near to both.
     """
     moved, may_become_medoid = medoids.copy(), space.candidates.marked()
     may_become_medoid[medoids] = False

@@ -259,6 +259,11 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             validate_data(self, rows.header, reset=False, skip_check_array=True)
         return metric, metric.encode(rows)
 
+    def _reopen(self, X: ArrayLike) -> Space:
+        """Return the space of the rows of the fit, in which the metric has what it learnt in the fit."""
+        metric, rows = self._read(X)
+        return Space(rows.as_fitted(), metric, resolve_threads(self.n_jobs, self.metric))
+
     def _distances_to_medoids(self, X: ArrayLike) -> Distances:
         """Return the dissimilarities of new rows to the medoids."""
         metric, rows = self._read(X)

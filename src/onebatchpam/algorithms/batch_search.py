@@ -1,6 +1,7 @@
 """The batch search: a batch of points with its block, on which OneBatchPAM searches and refines from several starts.
 
-With very many rows, batch and block have a sample of them; the rows that are found are rows of the whole population.
+With very many rows, the batch is drawn from a sample of the rows, and only this sample is searched; the medoids that
+are found are rows of the whole population.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from onebatchpam._parameters import Settings
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.algorithms.effort import CORE_PER_MEDOID, has_core
+from onebatchpam.algorithms.effort import CORE_PER_MEDOID, count_starts, has_core
 from onebatchpam.algorithms.population import InMemory, Sample
 from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.batch import count_screened, draw_batch
@@ -72,13 +73,13 @@ class BatchSelection(Selection):
 class BatchSearch:
     """A batch of m points with its block, on which medoids are searched for and refined from several starts.
 
-    With very many rows, batch and search have a sample of them, which is drawn with the starts that are known already;
-    the last of these has the most medoids.
+    With very many rows, the batch is drawn from a sample of the rows, and only this sample is searched. It includes the
+    starts that are known already; the last of these has the most medoids.
     """
 
     def __init__(self, population: Population, m: int, settings: Settings, run: Run, starts: list[Start]) -> None:
         self._population, self._settings, self._run = population, settings, run
-        self.runners_up: list[Indices] = []  # of all refinements: candidates that came close to replacing a medoid
+        self.runners_up: list[Indices] = []  # for each refinement, candidates that came close to replacing a medoid
         self.has_core = population.holds_all_rows and has_core(settings, population.n)
         k = settings.n_clusters
         size = population.count_searched(m, k, settings.refine)
@@ -95,9 +96,15 @@ class BatchSearch:
             population, self._block, self._batch.weights, options, settings.refine, limit, most_screened, run
         )
 
-    def draw_start(self, method: str) -> Start:
-        """Draw the medoids of one more start, among the rows of the sample."""
-        start = draw_medoids(method, self._sample.population.space, self._settings.n_clusters, self._run)
+    def count_starts(self, *, is_build: bool) -> int:
+        """Return the number of starts that the user wants."""
+        n, m, is_costly = self._population.n, self._block.m, self._population.space.metric.is_costly
+        return count_starts(self._settings, n, m, is_build=is_build, has_core=self.has_core, is_costly=is_costly)
+
+    def draw_start(self, k: int) -> Start:
+        """Draw the k medoids of one more start, among the rows of the sample."""
+        method = self._settings.init if isinstance(self._settings.init, str) else "auto"
+        start = draw_medoids(method, self._sample.population.space, k, self._run)
         return start if isinstance(start, Build) else self._sample.indices[start]
 
     def search(self, start: Start) -> BatchSelection:
@@ -178,6 +185,6 @@ def sample_rows(population: Population, starts: list[Start], size: int, k: int, 
         assert isinstance(population, InMemory)  # few rows of a Dask collection are gathered before a fit
         return Sample(population, np.arange(size))
     rows = [start for start in starts if not isinstance(start, Build)]
-    if not rows:  # BUILD begins when the sample is known, which is drawn by the distances to random rows then
+    if not rows:  # BUILD has no medoids before there is a sample, so random rows tell which rows are far
         rows = [draw_by_weight(population.space, k, run.rng)]
     return population.sample(rows[-1], np.concatenate(rows), size)

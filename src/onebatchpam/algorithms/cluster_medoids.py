@@ -186,7 +186,7 @@ def find_medoid(space: Space, candidates: Indices, cluster: Indices, rng: np.ran
     """Return the candidate with the smallest sum of dissimilarities to all rows of its cluster, and that sum."""
     n = len(cluster)
     points = rng.permutation(cluster)
-    sums = np.zeros(len(candidates))  # over the points visited so far
+    sums = np.zeros(len(candidates))  # the sums over the points visited so far
     n_visited = 0
     while n_visited < n:
         n_new = min(n, max(FIRST_POINTS, GROWTH * n_visited)) - n_visited

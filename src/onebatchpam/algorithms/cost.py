@@ -18,13 +18,13 @@ from onebatchpam.answers import STORAGES
 from onebatchpam.blocks import affordable_rank
 from onebatchpam.bounds import is_kept
 from onebatchpam.data import Rows
-from onebatchpam.metrics import MetricLike, tags_of
+from onebatchpam.metrics import MetricLike, name_metric, tags_of
 from onebatchpam.search import CANDIDATES_PER_MEDOID, MOST_ENTRIES_OF_GROUP
 from onebatchpam.space import Space
 
-SAMPLE_ROWS = 20_000  # at most so many rows are used to measure speed
-SAMPLE_ENTRIES = 2**24  # and so many numbers in all
-MOST_ROWS, MOST_FEATURES = 10**15, 10**8  # for which a cost can be estimated
+# Speed is measured on at most so many rows, which have at most so many numbers in all.
+SAMPLE_ROWS, SAMPLE_ENTRIES = 20_000, 2**24
+MOST_ROWS, MOST_FEATURES = 10**15, 10**8  # a cost can be estimated up to here
 DTYPES = ("float64", "float32", "uint8")
 BYTES_OF_ROW, BYTES_OF_TILES = 48, 40_000_000  # see "Peak memory" in docs/large_data.md
 
@@ -123,7 +123,7 @@ def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> Co
         n_samples=n,
         n_searched=fit.n_searched,
         n_clusters=fit.k,
-        metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "function"),
+        metric=name_metric(metric),
         batch_size=fit.m,
         block_storage=fit.storage,
         block_bytes=4 * fit.n_searched * fit.m,
@@ -148,7 +148,7 @@ def count_bytes(fit: FitWork, rows: Rows, memory_limit: int) -> int:
         kept += n_searched * rows.row_size * rows.dtype.itemsize
     points = fit.refining.n_points if fit.n_rounds else 0
     if fit.n_rounds and fit.refining.in_groups:
-        entries = MOST_ENTRIES_OF_GROUP  # the candidates of one group at a time
+        entries = MOST_ENTRIES_OF_GROUP  # one group of candidates is in memory at a time
     else:
         entries = (1 + CANDIDATES_PER_MEDOID) * k * points
     candidates = min(4 * entries, max(memory_limit - kept, 1024 * points))

@@ -9,9 +9,9 @@ from onebatchpam.batch import most_searched
 
 # The core is for so few rows that all of their pairs can be compared several times.
 MOST_ROWS_FOR_CORE = 20_000
-# Candidates in the core, for each medoid.
+# The core has this many candidates for each medoid.
 CORE_PER_MEDOID = 3
-# Kicks, at most, in a search among what the starts have found, for each start; and in one that has the core as well.
+# A search among what the starts have found makes at most so many kicks for each start, or so many in all with a core.
 KICKS_PER_START, KICKS_OF_CORE = 20, 50
 
 

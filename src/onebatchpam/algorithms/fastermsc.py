@@ -27,7 +27,7 @@ ALL_ROWS = 2**62  # a batch size above every number of rows
 
 def check_size(value: Any, name: str) -> int | None:
     """Check a batch size that may be None, for all rows; return None for "auto"."""
-    return ALL_ROWS if value is None else integer_or_auto(at_least=1)(value, name)
+    return ALL_ROWS if value is None else integer_or_auto(at_least=1, also="None for all rows")(value, name)
 
 
 @dataclass(frozen=True)
@@ -389,7 +389,7 @@ class DynMSC(FasterMSC):
         self, space: Space, found: list[SwapResult], settings: Settings, run: Run, batch: Indices, total: float
     ) -> DynamicSelection:
         """Return the selection with the largest silhouette, with the fewest medoids of equal ones."""
-        found = found[::-1]  # the fewest medoids first
+        found = found[::-1]  # the result with the fewest medoids comes first
         losses = np.array([search.loss for search in found])
         best = super()._choose(space, [found[int(np.argmin(losses))]], settings, run, batch, total)
         ks = np.array([len(search.medoids) for search in found])

@@ -194,7 +194,7 @@ class FasterPAM(MedoidEstimator):
         searches = [run_swaps(block, start, space.weights, options, run, candidates) for start in starts]
         search = min(searches, key=lambda search: search.loss)
         advice = advise_more_passes(settings.max_iter, search.converged)
-        population = InMemory(space, k, 0, run)  # whose own block, which would need memory, is not used
+        population = InMemory(space, k, 0, run)  # only assigns rows: it needs no memory for a block of its own
         contests = WholeContest(block, space.weights)
         enlarged = enlarge_clusters(population, search.medoids, settings.min_cluster_size, options, run, contests)
         return Selection(enlarged.medoids, search.n_iter, search.n_swaps + enlarged.n_swaps, advice)

@@ -26,7 +26,7 @@ from onebatchpam._run import Run
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.batch_search import BatchSearch, BatchSelection, Population
 from onebatchpam.algorithms.cost import CostEstimate, check_dtype, check_shape, estimate, is_shape, make_rows
-from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_CORE, KICKS_PER_START, count_starts
+from onebatchpam.algorithms.effort import EFFORTS, KICKS_OF_CORE, KICKS_PER_START
 from onebatchpam.algorithms.population import InMemory
 from onebatchpam.algorithms.result import Selection
 from onebatchpam.batch import VARIANTS, check_batch_size, resolve_batch_size
@@ -373,24 +373,25 @@ class OneBatchPAM(MedoidEstimator):
         return replace(selection, medoids=medoids, assignment=assignment)
 
     def _search(self, population: Population, start: Start, m: int, settings: Settings, run: Run) -> BatchSelection:
-        """Draw a batch of m points, search and refine from each start, and combine the results."""
+        """Draw a batch of m points, search from a start, and improve what is found."""
         batch = BatchSearch(population, m, settings, run, [start])
-        is_build, has_core = isinstance(start, Build), batch.has_core
-        is_costly = population.space.metric.is_costly
-        n_starts = count_starts(settings, population.n, m, is_build=is_build, has_core=has_core, is_costly=is_costly)
-        method = settings.init if isinstance(settings.init, str) else "auto"
-        selections = []
-        for number in range(n_starts):
-            if number > 0:
-                start = batch.draw_start(method)
-            selections.append(batch.refine(batch.search(start), finds_runners_up=n_starts > 1 or has_core))
-        pool = np.unique(np.concatenate([selection.medoids for selection in selections] + batch.runners_up))
-        best = batch.choose_best(selections)
-        if has_core:
-            core = batch.find_core(best.medoids)
-            cheapest = replace(best, medoids=core[: len(best.medoids)])
-            challenger = batch.combine(cheapest, np.union1d(pool, core), KICKS_OF_CORE, is_refined=False)
-            best = batch.choose_best([best, challenger])
-        elif n_starts > 1:
-            best = batch.combine(best, pool, n_starts * KICKS_PER_START)
-        return batch.enlarge(best)
+        return improve(batch, batch.search(start), is_build=isinstance(start, Build))
+
+
+def improve(batch: BatchSearch, first: BatchSelection, *, is_build: bool) -> BatchSelection:
+    """Refine what the first start has found, make as many further starts as the effort asks for, and combine all."""
+    k, n_starts, has_core = len(first.medoids), batch.count_starts(is_build=is_build), batch.has_core
+    selections = []
+    for number in range(n_starts):
+        found = first if number == 0 else batch.search(batch.draw_start(k))
+        selections.append(batch.refine(found, finds_runners_up=n_starts > 1 or has_core))
+    pool = np.unique(np.concatenate([selection.medoids for selection in selections] + batch.runners_up))
+    best = batch.choose_best(selections)
+    if has_core:
+        core = batch.find_core(best.medoids)
+        cheapest = replace(best, medoids=core[:k])
+        challenger = batch.combine(cheapest, np.union1d(pool, core), KICKS_OF_CORE, is_refined=False)
+        best = batch.choose_best([best, challenger])
+    elif n_starts > 1:
+        best = batch.combine(best, pool, n_starts * KICKS_PER_START)
+    return batch.enlarge(best)

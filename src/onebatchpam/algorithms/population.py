@@ -41,7 +41,7 @@ class Sample:
     """Rows that stand for all rows of a population in the batch search."""
 
     population: InMemory
-    indices: Indices  # of the rows in the population for which they stand, in ascending order
+    indices: Indices  # their indices in the population for which they stand, in ascending order
 
     @classmethod
     def of(
@@ -84,11 +84,12 @@ class InMemory:
     def __init__(self, space: Space, k: int, memory_limit: int, run: Run, *, is_sample: bool = False) -> None:
         self.is_sample = is_sample
         self.space, self.n, self.total_weight = space, space.n, float(space.weights.sum())
-        self._space = space  # as it was given; `space` may hold some of its rows in memory
+        self._space = space  # the space as it was given; `space` may hold some of its rows in memory
         self._k, self._memory_limit, self._run = k, memory_limit, run
-        self._odds: NDArray[np.float64] | None = None  # by which the rows of the sample were drawn
+        self._odds: NDArray[np.float64] | None = None  # the odds by which the rows of the sample were drawn
         self._objectives: dict[bytes, float] = {}  # the keys are the bytes of `medoids`
-        self._best: tuple[bytes, Indices, Assignment] | None = None  # the key, medoids and assignment of the smallest
+        # The key, medoids and assignment of the smallest of the objectives.
+        self._best: tuple[bytes, Indices, Assignment] | None = None
 
     def hold(self, indices: Indices, memory_limit: int) -> int:
         """Hold rows of a file in memory, if they fit, instead of those held before; return how many bytes they take."""

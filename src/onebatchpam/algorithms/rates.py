@@ -21,7 +21,7 @@ from onebatchpam.space import Space
 SECONDS_PER_RATE = 0.25
 # The measured block has at most this many entries (128 MB), and its points have at most so many numbers.
 MOST_ENTRIES, MOST_NUMBERS = 2**25, 2**24
-# The search looks at at most this many random entries, for so many points; and that of candidates at so many entries.
+# A search is timed on at most this many random entries and so many points; that of a refinement on so many entries.
 SEARCHED_ENTRIES, SEARCHED_POINTS, TRIED_ENTRIES = 2**22, 2**12, 2**23
 ROWS_PER_POINT = 16
 
@@ -30,14 +30,14 @@ ROWS_PER_POINT = 16
 class Rates:
     """Seconds for one dissimilarity or entry, by what is done with it."""
 
-    kept: float  # computed, and kept in the block
-    computed: float  # computed, and used at once
-    confirmed: float  # computed for a candidate of the refinement, and kept
-    searched: float  # looked at by the search, in the block of the batch
-    screened: float  # the same, in rows that are gathered from the block
-    tried: float  # the same, in the block of candidates of a refinement
-    begun: float  # of a medoid, read when a search begins
-    swapped: float  # of a medoid that is replaced, for each point of a refinement
+    kept: float  # a dissimilarity is computed, and kept in the block
+    computed: float  # it is computed, and used at once
+    confirmed: float  # it is computed for a candidate of the refinement, and kept
+    searched: float  # the search looks at an entry of the block of the batch
+    screened: float  # it looks at an entry of rows that are gathered from the block
+    tried: float  # it looks at an entry of the block of candidates of a refinement
+    begun: float  # a search begins, and reads an entry of a medoid
+    swapped: float  # a medoid is replaced, and the nearest medoids of a point are updated
 
 
 def measure_rates(space: Space, m: int, k: int, n_confirming: int, run: Run) -> Rates:
@@ -147,7 +147,7 @@ class SearchedBlock:
         def swap() -> None:  # one medoid after the other, for a row that is a little nearer to all points
             number = next(swaps)
             rows[number % k] *= np.float32(0.999)
-            search.try_candidates([(number - 1) % (k + 1)], rows[number % k][np.newaxis])
+            search.try_candidates(np.array([(number - 1) % (k + 1)]), rows[number % k][np.newaxis])
 
         return repeat(self._begin, SECONDS_PER_RATE / 2) / (k * m), repeat(swap, SECONDS_PER_RATE / 4) / m
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from onebatchpam._parameters import WEIGHT_ROUNDING
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
-from onebatchpam.search import ROUNDING, Assignment, ClusterProfile
+from onebatchpam.search import Assignment, ClusterProfile
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def warn_if_small(weights: NDArray[np.float64], min_cluster_size: float | None) 
     """Warn if clusters of these weights are smaller than the user asked for."""
     if min_cluster_size is None:
         return
-    n_small = int(np.count_nonzero(weights < min_cluster_size * (1 - ROUNDING)))
+    n_small = int(np.count_nonzero(weights < min_cluster_size * (1 - WEIGHT_ROUNDING)))
     if n_small:
         warn(
             f"{n_small} of {len(weights)} clusters are smaller than min_cluster_size={min_cluster_size:g}, the "

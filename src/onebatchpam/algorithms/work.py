@@ -83,7 +83,7 @@ class FitWork:
         self.n, self.k, self._settings = n, settings.n_clusters, settings
         self._is_mirrored, self._is_cheap = metric.is_mirrored, is_cheap
         self.m = resolve_batch_size(settings.batch_size, n, self.k, metric, refined=settings.refine > 0)
-        # Rows, of which all are searched unless they are very many.
+        # All rows are searched unless they are very many.
         self.n_searched = sample_size(n, self.m, self.k, settings.refine)
         self.storage = self._choose_storage(self.n_searched, self.m, settings.memory_limit)
         self.n_passes = 1 if self.k == 1 else min(settings.max_iter, USUAL_PASSES)
@@ -125,7 +125,8 @@ class FitWork:
     def _fill_block(self) -> Work:
         if self.storage != "whole":
             return Work(computed=self.n_searched * self.m)
-        is_mirrored = self.m == self.n_searched and self._is_mirrored  # of a symmetric square block, half is computed
+        # Only half of a symmetric square block is computed.
+        is_mirrored = self.m == self.n_searched and self._is_mirrored
         return Work(kept=count_mirrored(self.m) if is_mirrored else self.n_searched * self.m)
 
     def _search_batch(self) -> Work:
@@ -141,10 +142,11 @@ class FitWork:
         n, k, points = self.n, self.k, self.refining.n_points
         n_of_all = min(self.n_rounds, USUAL_ROUNDS)
         judged = n_of_all * n * share_judged(n) * min(JUDGES_PER_CLUSTER, points / k)
-        labelled = 0 if points == n else n * k * (n_of_all + 2)  # for members, and for the objectives before and after
+        # All rows are compared with the medoids to know the members of clusters, and the objectives before and after.
+        labelled = 0 if points == n else n * k * (n_of_all + 2)
         contenders = int((1 + SHARE_UNTRIED * CANDIDATES_PER_MEDOID) * k)
         search = self._confirm(self.refining, contenders, 1, PASSES_OF_ROUND, SWAPS_OF_ROUND * k)
-        state = Work(begun=k * points)  # to know the nearest medoids of all points
+        state = Work(begun=k * points)  # each round finds the nearest medoids of all points
         compared = Work(confirmed=k * points)
         return (search + state + self._screen()) * self.n_rounds + compared + Work(computed=judged + labelled)
 
@@ -191,7 +193,8 @@ class FitWork:
         n_kicks = KICKS_OF_CORE if self.has_core else self.n_starts * KICKS_PER_START
         pool = max(k + 1, int(SHARE_OF_POOL * found))
         confirming = count_confirming(n, self.m, k, pool, n)
-        labelled = n * k * (self.n_starts + (0 if confirming.n_points == n else 2))  # for the objectives
+        # All rows are compared with the medoids to know the objectives.
+        labelled = n * k * (self.n_starts + (0 if confirming.n_points == n else 2))
         n_searches = 1 + int(SHARE_OF_KICKS * n_kicks)
         n_swaps = SWAPS_OF_KICK * count_kicked(k)
         searched = self._confirm(confirming, pool, n_searches, PASSES_OF_KICK, n_swaps)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from onebatchpam._show import Items, Listing
+from onebatchpam.metrics import name_metric
 
 MOST_SIZES = 20  # the sizes of more clusters than this are shown by their smallest, median and largest
 
@@ -78,7 +79,7 @@ class FitSummary(Listing):
         n, batch = int(model.labels_.shape[0]), getattr(model, "batch_indices_", None)
         return cls(
             estimator=type(model).__name__,
-            metric=model.metric if isinstance(model.metric, str) else getattr(model.metric, "__name__", "function"),
+            metric=name_metric(model.metric),
             n_samples=n,
             n_clusters=len(model.medoid_indices_),
             n_candidates=int(model.n_candidates_),

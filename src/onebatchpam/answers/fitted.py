@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from onebatchpam._parameters import check_weights
 from onebatchpam._progress import Stages
 from onebatchpam.answers.cluster_table import ClusterTable
 from onebatchpam.answers.fit_summary import FitSummary
-from onebatchpam.answers.row_assessment import RowAssessment, assess
+from onebatchpam.answers.row_assessment import RowAssessment, assess, mean_silhouette
 from onebatchpam.bounds import LowerBound
 from onebatchpam.search import find_nearest
 from onebatchpam.space import Distances
@@ -24,6 +25,7 @@ class Answers:
     """The methods by which a fitted model tells which rows fit badly, and how large its clusters are."""
 
     if TYPE_CHECKING:
+        medoid_indices_: NDArray[np.int64]
 
         def _distances_to_medoids(self, X: ArrayLike) -> Distances: ...
 
@@ -85,7 +87,7 @@ class Answers:
         check_is_fitted(self)
         return ClusterTable.of(self)
 
-    def summary(self, X: ArrayLike | None = None) -> FitSummary:
+    def summary(self, X: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FitSummary:
         """Return what happened in the fit: sizes, work, seconds and objective.
 
         Parameters
@@ -93,15 +95,18 @@ class Answers:
         X : array-like of shape (n, n_features), or path, default=None
             The rows of the fit, if the summary is to hold their average medoid silhouette, which takes n k
             dissimilarities. None leaves it out.
+        sample_weight : array-like of shape (n,) or float, default=None
+            The weights of the fit, by which the silhouette is an average; None means 1 for every row.
 
         Returns
         -------
         FitSummary
             It prints as a list, is a table in a notebook, and has `as_dict()`.
         """
+        weights = check_weights(sample_weight)
         check_is_fitted(self)
-        silhouettes = None if X is None else self.assess_rows(X).silhouettes
-        return FitSummary.of(self, None if silhouettes is None else float(silhouettes.mean()))
+        rows = None if X is None or len(self.medoid_indices_) == 1 else self.assess_rows(X)
+        return FitSummary.of(self, None if rows is None else mean_silhouette(rows, weights))
 
     def report(
         self,
@@ -113,6 +118,7 @@ class Answers:
         show_as: str | tuple[int, ...] = "auto",
         selection: Any = None,
         certificate: LowerBound | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> None:
         """Write a page on the clusters: one HTML file that needs no other file; needs the extra ``cli``.
 
@@ -138,6 +144,8 @@ class Answers:
             The result of `select_k`, if it is to be shown.
         certificate : LowerBound, default=None
             The result of `certify`, if it is to be shown.
+        sample_weight : array-like of shape (n,) or float, default=None
+            The weights of the fit, by which mean distances and silhouettes are averages; None means 1 for every row.
 
         Examples
         --------
@@ -159,4 +167,5 @@ class Answers:
             show_as=show_as,
             selection=selection,
             certificate=certificate,
+            sample_weight=sample_weight,
         )

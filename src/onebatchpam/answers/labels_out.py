@@ -16,6 +16,7 @@ from onebatchpam._parameters import describe
 from onebatchpam.data import is_path
 
 LabelsOut = str | os.PathLike[str] | NDArray[Any] | None
+NO_LABELS = np.empty(0, np.int32)  # made beforehand, because what is done after a lack of memory should need none
 
 
 def check_labels_out(out: LabelsOut, name: str, n: int | None, k: int) -> None:
@@ -78,6 +79,9 @@ class LabelFile(LabelArray):
         try:
             self.values = np.lib.format.open_memmap(self._partial, mode="w+", dtype=np.int32, shape=(n,))
             reserve_space(self._partial)
+        except OSError as error:  # told with the name that the user knows
+            self.discard()
+            raise OSError(error.errno, error.strerror, str(path)) from error
         except BaseException:
             self.discard()
             raise
@@ -86,14 +90,14 @@ class LabelFile(LabelArray):
         """Give the file its name, which must still be free; return the labels mapped from it."""
         assert isinstance(self.values, np.memmap)  # as it was opened
         self.values.flush()
-        self.values = np.empty(0, np.int32)
+        self.values = NO_LABELS
         give_name(self._partial, self._path)
         self.discard()
         return np.load(self._path, mmap_mode="r+", allow_pickle=False)
 
     def discard(self) -> None:
         # The map is let go of first, because some systems refuse to remove a file that is mapped.
-        self.values = np.empty(0, np.int32)
+        self.values = NO_LABELS
         with suppress(OSError):  # a file that cannot be removed must not hide the error for which it is removed
             self._partial.unlink()
 

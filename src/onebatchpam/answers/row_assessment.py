@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam._parameters import Weights, spread_weights
 from onebatchpam._progress import Stages
 from onebatchpam._show import Columns, Table
 from onebatchpam._tiles import Indices
@@ -81,8 +82,10 @@ def medoid_silhouettes(nearest: NDArray[Any], second: NDArray[Any]) -> NDArray[n
     return np.subtract(1, ratios, out=ratios)
 
 
-def mean_silhouette(assessment: RowAssessment, weights: NDArray[np.float64] | None = None) -> float:
-    """Return the average medoid silhouette of rows, weighted if there are weights; NaN if there is a single medoid."""
+def mean_silhouette(assessment: RowAssessment, weights: Weights = None) -> float:
+    """Return the average medoid silhouette of rows, by their weights if there are any; NaN if there is one medoid."""
+    if weights is not None:
+        weights = spread_weights(weights, len(assessment.labels))
     return np.nan if assessment.silhouettes is None else float(np.average(assessment.silhouettes, weights=weights))
 
 

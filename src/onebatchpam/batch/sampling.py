@@ -63,7 +63,8 @@ class MemoryScan:
         first, last = len(self._points), len(self._points) + len(points)
         self._points = np.concatenate([self._points, points])
         out = None if self._entries is None else self._entries[:, first:last]
-        if out is not None and is_mirrored(self._space, points, self._space.candidates.indices):
+        are_all = len(points) == self._space.n
+        if out is not None and are_all and is_mirrored(self._space, points, self._space.candidates.indices):
             # Every row is a batch point and a candidate; which point is the nearest of a row is then of no use.
             self._scan.largest = fill_mirrored(self._space, points, out, self._run.stages)
             return

@@ -13,8 +13,8 @@ BATCH_POINTS_PER_MEDOID = 10
 ALL_ROWS_BELOW = 4
 # Refinement compares every row with about this many other rows for each medoid, and with some judges of its cluster.
 REFINED_PER_MEDOID, REFINED_PER_ROW = 15, 100
-# All rows are the batch as well if all pairs take less time than two starts and their refinements, to judge by this
-# ratio of what each row is compared with; but only up to this many pairs, which take a gigabyte.
+# All rows are also the batch if n < 5 (m + 15 k), because comparing all pairs is then quicker than two refined starts;
+# but only up to this many pairs, which take a gigabyte.
 PAIRS_PER_REFINED, MOST_PAIRS = 5, 2**28
 
 
@@ -61,7 +61,7 @@ def batch_size(n: int, k: int, *, costly: bool = False, symmetric: bool = False,
     if not check_flag(refined, "refined"):
         return n if n < ALL_ROWS_BELOW * m else m
     if costly:
-        compared = n / 2 if symmetric else n  # with this many rows each row is compared if all are the batch
+        compared = n / 2 if symmetric else n  # how many rows a row is compared with if all are the batch
         return n if compared <= m + REFINED_PER_MEDOID * k + REFINED_PER_ROW else m
     is_slower = n < PAIRS_PER_REFINED * (m + REFINED_PER_MEDOID * k) and n * n <= MOST_PAIRS
     return n if n < ALL_ROWS_BELOW * m or is_slower else m

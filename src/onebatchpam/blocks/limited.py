@@ -144,8 +144,9 @@ class ReducedBlock(RecomputedBlock):
         """Sweep a tile with entries missing above the thresholds; compute the columns that swaps make outgrown."""
         done = 0
         while done < len(tile) and not search.converged:
-            done, improving = search.find_improving(tile, rows.start, done, n_jobs)
-            if improving and search.try_candidates(improving, self.rows(np.array(improving))):
+            done, found = search.find_improving(tile, rows.start, done, n_jobs)
+            improving = np.array(found, dtype=np.int64)
+            if found and search.try_candidates(improving, self.rows(improving)):
                 outgrown = np.flatnonzero(search.second_distances > thresholds)
                 self._compute_columns(slice(rows.start + done, rows.stop), outgrown, tile[done:])
                 thresholds[outgrown] = np.inf

@@ -17,7 +17,7 @@ class BlockScan:
 
     def __init__(self, n_rows: int, n_jobs: int) -> None:
         self.nearest = np.zeros(n_rows, dtype=np.int32)
-        self.distances = np.full(n_rows, np.inf, dtype=np.float32)  # of every row to its nearest batch point
+        self.distances = np.full(n_rows, np.inf, dtype=np.float32)  # distance of every row to its nearest batch point
         self.largest = 0.0  # the largest dissimilarity so far
         self._n_jobs = n_jobs
 

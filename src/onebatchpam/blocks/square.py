@@ -19,7 +19,7 @@ from onebatchpam.space import Space
 
 # A block that takes no more bytes is tried in any case, because asking for the available memory takes a good part of a
 # fit that is so small.
-ALWAYS_TRIED = 2**22
+BYTES_OF_SMALL_BLOCK = 2**22
 # A block is cut into about this many tiles of rows, each of which begins at the diagonal. The more tiles there are, the
 # fewer entries below the diagonal are computed with them.
 TILES = 64
@@ -62,7 +62,7 @@ def compute_block(space: Space, points: Indices, candidates: Indices, stages: St
 def require_memory(n_candidates: int, n: int) -> None:
     """Raise if the block of candidates x all rows does not fit in memory, before the whole system runs out of it."""
     needed = 4 * n_candidates * n
-    if needed <= ALWAYS_TRIED:
+    if needed <= BYTES_OF_SMALL_BLOCK:
         return
     available = available_bytes()
     if needed > available:

@@ -101,7 +101,7 @@ class Ascent:
         n_jobs: int,
     ) -> None:
         self.multipliers = start  # the best ones on the last core
-        self.bound = -np.inf  # of these multipliers, if the core held all candidates
+        self.bound = -np.inf  # the bound of these multipliers, valid if the core held all candidates
         self.n_steps = 0
         self._ceilings, self._scales, self._weights = ceilings, scales, weights
         self._objective, self._n_jobs = objective, n_jobs

@@ -34,7 +34,7 @@ MOST_EXACT_ROWS = 60_000
 DEFAULT_CONFIDENCE = 0.95
 # How much the objective may differ from that of the fit, as a fraction: X may come in another type of numbers.
 LARGEST_DIFFERENCE = 1e-4
-LONGEST_TIME = 1e9  # seconds; a longer limit is none
+LONGEST_TIME = 1e9  # in seconds; a longer limit counts as none
 # The bound if all rows are at distance 0 from their nearest medoids.
 NO_BOUND = Maximum(0.0, 0, 0, None, np.empty(0))
 JUDGED = "an estimator of this package, or the row indices of its medoids"

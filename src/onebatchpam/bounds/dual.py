@@ -31,7 +31,7 @@ LEAST_GAIN, LEAST_SHARE = 2e-4, 0.1
 # A gap, as a fraction of the bound, at which multipliers are good enough to choose candidates by them.
 SMALL_GAP = 0.01
 # Dissimilarities are rounded to float32, which changes each of them, and so any objective, by at most this fraction.
-ROUNDING = 2.0**-23
+FLOAT32_ROUNDING = 2.0**-23
 
 
 class Deadline:
@@ -55,7 +55,7 @@ class Schedule:
     """How many rounds there are at most, and how many steps the first of them has."""
 
     most_rounds: int = 12
-    most_if_close: int = 12  # if the gap is small by then
+    most_if_close: int = 12  # the most rounds if the gap is small after them
     first_steps: int = 20
 
     def is_over(self, n_rounds: int, gap: float) -> bool:
@@ -115,9 +115,9 @@ class Problem:
     """Points with their weights, and the block of all candidates x points, of whose candidates k are to be chosen."""
 
     block: Block
-    points: Indices  # as rows of the space
+    points: Indices  # the points, as rows of the space
     weights: NDArray[np.float64]
-    solution: Solution  # of the whole space
+    solution: Solution  # medoids of the whole space, with the distances of all its rows to them
     ceilings: NDArray[np.float64]  # the largest multipliers that a point may have
 
     @property
@@ -171,7 +171,7 @@ def bound_from(smallest: NDArray[np.float64], weights: NDArray[np.float64], mult
         bound = float(smallest.sum()) - (k - 1) * total
     # Each of the k + 1 sums has a relative error of at most (number of terms + 2) 2^-53, and is at most the total.
     allowance = 4 * k * (len(weights) + k + 2) * 2.0**-53 * total
-    return max(0.0, (bound - allowance) * (1 - ROUNDING))
+    return max(0.0, (bound - allowance) * (1 - FLOAT32_ROUNDING))
 
 
 def find_wanted(labels: NDArray[Any], sums: NDArray[np.float64], k: int) -> Indices:
@@ -233,7 +233,7 @@ class _Climber:
         weighted_objective = weighted_sum(served.weights, nearest)
         self.ascent = Ascent(start, served.ceilings, scales, served.weights, weighted_objective, run.n_jobs)
         self.bound, self.n_rounds, self.is_done, self.seconds_per_pass = 0.0, 0, False, 0.0
-        self.sums = np.empty(0)  # those of the best bound
+        self.sums = np.empty(0)  # the sums of the pass that found the best bound
         self._objective = weighted_objective
         self._candidates = problem.medoids
         self._wanted = np.empty(0, np.int64)
@@ -254,7 +254,7 @@ class _Climber:
         # The bound may rise by the last gain once more, and by as much as the core, which lacks candidates, promised.
         possible_gain = max(bound - self.bound, self.ascent.bound - bound)
         is_idle = self.n_rounds > 0 and possible_gain < min(LEAST_GAIN * bound, LEAST_SHARE * gap)
-        is_close = gap <= 4 * ROUNDING * self._objective
+        is_close = gap <= 4 * FLOAT32_ROUNDING * self._objective
         self.bound, self.n_rounds = max(self.bound, bound), self.n_rounds + 1
         is_over = self._schedule.is_over(self.n_rounds - 1, gap / self.bound if self.bound > 0 else np.inf)
         self.is_done = is_close or is_idle or is_over

@@ -17,16 +17,17 @@ import scipy
 import sklearn
 
 from onebatchpam._core import __version__
+from onebatchpam._progress import Stages
 from onebatchpam._show import Columns, Table, show_seconds
 from onebatchpam.algorithms import OneBatchPAM
-from onebatchpam.answers import ClusterTable, RowAssessment
+from onebatchpam.answers import ClusterTable, RowAssessment, assess, mean_silhouette
 from onebatchpam.bounds import LowerBound
 from onebatchpam.cli.formats import arrow
 from onebatchpam.cli.inputs import Input, read_input
 from onebatchpam.cli.messages import Messages, UsageError
 from onebatchpam.cli.methods import check_method, keep_possible, make_estimator, parse_numbers
 from onebatchpam.cli.models import MODEL, save_model, skops
-from onebatchpam.cli.outputs import SUMMARY, as_json, check_new, new_folder, write_labels, write_table
+from onebatchpam.cli.outputs import SUMMARY, as_json, check_new, name_apart, new_folder, write_labels, write_table
 from onebatchpam.evaluation import KSelection, select_k
 from onebatchpam.report import check_show_as, make_environment, write_report
 
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     seconds = time.perf_counter() - began
     messages.say(f"{len(model.medoid_indices_)} medoids found in {show_seconds(seconds)}")
     certificate = None if arguments.certify is None else certify(model, data, arguments.certify, messages)
-    rows = model.assess_rows(data.X)
+    rows = assess(model._reopen(data.X).distances_from(model.medoid_indices_), Stages())
     summary = summarise(arguments, data, model, rows, selection, certificate, seconds, messages)
     if arguments.output is None:
         if not arguments.json:
@@ -74,6 +75,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
                     command=summary["command"],
                     warnings=messages.warnings,
                     picture=folder / "map.svg",
+                    sample_weight=data.weights,
                 )
             # The summary comes last: it says that all is there.
             (folder / SUMMARY).write_text(as_json(summary) + "\n", encoding="utf-8")
@@ -96,7 +98,7 @@ class ClusterLines(Table):
         return {
             "cluster": [str(label) for label in clusters.labels[shown]],
             "medoid": [str(name) for name in medoids],
-            "rows": [f"{size:,.6g}" for size in clusters.sizes[shown]],
+            "rows" if self._data.weights is None else "weight": [f"{size:,.6g}" for size in clusters.sizes[shown]],
             "share": [f"{share:.1%}" for share in clusters.shares[shown]],
             "mean distance": [f"{distance:.4g}" for distance in clusters.mean_distances[shown]],
         }
@@ -166,8 +168,7 @@ def medoid_table(data: Input, model: OneBatchPAM) -> Any:
         "max_distance": clusters.max_distances,
         "row": clusters.medoid_indices,
     }
-    named = {name if name not in rows.column_names else f"{name}_of_cluster": value for name, value in columns.items()}
-    numbers = arrow().table(named)
+    numbers = arrow().table(name_apart(columns, rows.column_names))
     for name in rows.column_names:
         numbers = numbers.append_column(name, rows.column(name))
     return numbers
@@ -185,7 +186,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Return the summary of a run: the result in numbers, and everything that is needed to repeat it."""
     options = used_options(arguments)
-    silhouette = None if rows.silhouettes is None else float(rows.silhouettes.mean())
+    silhouette = mean_silhouette(rows, data.weights)  # NaN, which becomes null, if there is a single medoid
     summary: dict[str, Any] = {
         "command": show_command(arguments, options),
         "options": options,

@@ -54,6 +54,8 @@ def load_model(folder: Path) -> OneBatchPAM:
         )
     try:
         model = skops().load(path, trusted=TRUSTED)
+    except MemoryError:  # no fault of the file
+        raise
     except Exception as error:  # a damaged or a strange file makes skops raise errors of many types
         raise ValueError(f"{path} cannot be read as a model of onebatchpam: {' '.join(str(error).split())}") from error
     if not isinstance(model, OneBatchPAM):

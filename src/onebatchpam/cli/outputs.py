@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,19 @@ def read_umask() -> int:
     return umask
 
 
+def name_apart(columns: dict[str, Any], taken: Collection[str]) -> dict[str, Any]:
+    """Return columns under names that are not taken by those of a file: `size` may become `size_of_cluster`."""
+    named: dict[str, Any] = {}
+    for name, values in columns.items():
+        while name in taken or name in named:
+            name += "_of_cluster"
+        named[name] = values
+    return named
+
+
 def write_labels(destination: Any, format: str, data: Input, columns: dict[str, NDArray[Any]]) -> None:
     """Write a table with a row for each row of data, beginning with its name, to a file or stream."""
+    columns = name_apart(columns, [data.name_of_names])
     writer: Any = None
     for start in range(0, data.n, ROWS_AT_A_TIME):
         rows = slice(start, start + ROWS_AT_A_TIME)

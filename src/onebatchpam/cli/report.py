@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from onebatchpam.cli.cluster import parse_show_as, title_of
-from onebatchpam.cli.formats import name_of
+from onebatchpam.cli.columns import ColumnUse
+from onebatchpam.cli.formats import StoredTable, Table, name_of
+from onebatchpam.cli.inputs import Input, read_weights
 from onebatchpam.cli.messages import Messages
 from onebatchpam.cli.models import load_model
 from onebatchpam.cli.outputs import check_new, new_file
@@ -33,5 +39,17 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
             show_as=show_as,
             command=summary.get("command"),
             warnings=summary.get("warnings", ()),
+            sample_weight=weights_of(data, summary["uses"]),
         )
     messages.say(f"written: {arguments.output}")
+
+
+def weights_of(data: Input, uses: Sequence[ColumnUse]) -> NDArray[np.float64] | None:
+    """Return the weights of the rows of the fit; None if it had none."""
+    name = next((use.name for use in uses if use.use == "weight"), None)
+    if name is None:
+        return None
+    assert isinstance(data.content, (Table, StoredTable))  # only columns of a table have uses
+    if name not in data.content.schema.names:
+        raise ValueError(f"{name_of(data.file)} lacks the column {name!r} of the fit: expected the weights of the rows")
+    return read_weights(data.content, name)

@@ -28,7 +28,7 @@ from onebatchpam.space import Distances, name_in
 class Judged:
     """The rows of a partition that have a positive weight, and what they have to do with the medoids."""
 
-    places: Indices  # of these rows in the partition
+    places: Indices  # positions of these rows in the partition
     solution: Solution
 
 

@@ -54,7 +54,7 @@ from onebatchpam.space import check_number_of_candidates, warn_of_data
 if TYPE_CHECKING:
     from typing import Self
 
-BYTES_OF_NUMBER = 8  # in a row that is gathered, at most
+BYTES_OF_NUMBER = 8  # each number of a gathered row takes at most this many bytes
 
 
 class OneBatchPAM(algorithms.OneBatchPAM):
@@ -64,9 +64,10 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     collection, the two estimators are the same.
 
     The driver holds a sample of the rows: 1,000 for each medoid, but at least 20,000 and at most 100,000, or four for
-    each batch point if that is more. Batch and search have this sample. Refinement compares candidates with it, and in
-    its last rounds the workers return the best candidates among all rows. Its medoids are kept unless they make the
-    objective over all rows worse. A data set that is not larger than the sample is gathered and fitted in memory.
+    each batch point if that is more. The batch is drawn from this sample, and only the sample is searched. Refinement
+    compares candidates with it, and in its last rounds the workers return the best candidates among all rows. Its
+    medoids are kept unless they make the objective over all rows worse. A data set that is not larger than the sample
+    is gathered and fitted in memory.
 
     The result depends on `random_state` and on the partitions, but not on the scheduler or the number of workers. Data
     that are not persisted are read again in each of about ten passes, most of which are short. If the cluster loses
@@ -169,7 +170,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     def _fit_partitions(self, population: Partitioned, m: int, settings: Settings, features: dict[str, Any]) -> None:
         data, k = population.data, settings.n_clusters
         last_medoids = self._last_medoids(settings.warm_start, data.n, k)
-        # No batch holds all rows, which is what BUILD is for: the rows at hand are only some of them.
+        # The batch size 0 keeps "auto" from BUILD, which is for a batch of all rows; only some rows are here.
         start = choose_start(settings.init, last_medoids, population.space, k, 0, data.run)
         selection = self._search(population, start, m, settings, data.run)
         medoids = population.spread_medoids(selection.medoids)
@@ -300,7 +301,8 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super().score(X, y, sample_weight)
         self._check_new(X)
-        medoids = GivenRows(np.empty(0, np.int64), self.cluster_centers_, np.empty(0), np.empty(0, bool))  # not of X
+        # The medoids are no rows of X, so they have no indices in it.
+        medoids = GivenRows(np.empty(0, np.int64), self.cluster_centers_, np.empty(0), np.empty(0, bool))
         found = Partitions(X, sample_weight).run("assign", assess, self._metric, [medoids])
         return -sum(each.inertia for (each,) in found)
 

@@ -90,7 +90,7 @@ class KnownRows:
         is_in_sample = indices < self.n_sample
         if is_in_sample.all():
             return self._sample.take(indices)
-        assert self._others is not None  # because some of the indices are not in the sample
+        assert self._others is not None  # some of the indices are not in the sample
         if not is_in_sample.any():
             return self._others.take(indices - self.n_sample)
         parts = [self._sample.take(indices[is_in_sample]), self._others.take(indices[~is_in_sample] - self.n_sample)]

@@ -65,8 +65,8 @@ class PartitionError(ValueError):
 class Layout:
     """The form that a collection declares for its rows and that every partition must have."""
 
-    names: tuple[Hashable, ...] | None  # of the columns of a frame; None for an array
-    shape: tuple[int, ...]  # of one row
+    names: tuple[Hashable, ...] | None  # names of the columns of a frame; None for an array
+    shape: tuple[int, ...]  # shape of one row
     dtypes: tuple[Any, ...]  # one for each column of a frame, otherwise a single one
 
     def check(self, given: Any) -> None:
@@ -117,7 +117,7 @@ class Partition:
     @property
     def indices(self) -> Indices:
         """The indices of the rows among all rows of the data."""
-        assert self.first is not None  # because a fit measures the partitions
+        assert self.first is not None  # a fit has measured the partitions
         return np.arange(self.first, self.first + self.n)
 
     def name_row(self, place: int) -> str:
@@ -163,7 +163,7 @@ class Partition:
 
     def find(self, indices: Indices) -> Indices:
         """Return the positions of the rows with these indices; rows of other partitions are left out."""
-        assert self.first is not None  # because a fit measures the partitions
+        assert self.first is not None  # a fit has measured the partitions
         places = indices - self.first
         return places[(places >= 0) & (places < self.n)]
 

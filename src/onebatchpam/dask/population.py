@@ -2,8 +2,8 @@
 
 Some rows are gathered on the driver: those from which the first medoids are chosen, a sample that stands for all rows,
 and candidates for medoids. They are called the rows at hand and form `space`; row indices are positions in this space.
-Batch and search have the sample alone. Work that needs all rows runs as a task on every partition, which returns a
-summary or the few best rows.
+The batch is drawn from the sample, and only the sample is searched. Work that needs all rows runs as a task on every
+partition, which returns a summary or the few best rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from onebatchpam.space import Space, are_enough
 # The sample on the driver has at most this many numbers, but enough rows for the batch. A data set that is not larger
 # than that, and not larger than what is searched as a whole in memory, is fitted on the driver.
 DRIVER_NUMBERS = 2**27
-# Rows that tell where the first medoids may be, for each of them.
+# The first medoids are chosen among this many rows for each of them.
 FIRST_PER_MEDOID = 20
 
 

@@ -34,4 +34,4 @@ from onebatchpam.data.objects import are_objects, are_strings, as_objects, check
 from onebatchpam.data.parquet import ParquetFiles, scan_parquet
 from onebatchpam.data.rows import ArrayRows, MatrixRows, Rows, SparseRows
 from onebatchpam.data.stored import is_stored
-from onebatchpam.data.tables import UNSEEN, TableColumn, TableRows, check_table, columns_of
+from onebatchpam.data.tables import TableColumn, TableRows, check_table, columns_of

@@ -74,7 +74,7 @@ def read_tensor(X: Any, name: str) -> Any:
         return X
     try:
         if library == "torch":
-            X = X.detach()  # which needs no gradients
+            X = X.detach()  # NumPy refuses tensors that track gradients
             if is_bfloat16(X) and X.device.type == "cpu":
                 return X
         return np.asarray(X)
@@ -108,7 +108,8 @@ def check_shape(X: Any, name: str) -> Any:
             f"{name} is of type {type(X).__name__}, which NumPy cannot read ({error}): expected an array of numbers"
         ) from error
     if array.dtype.kind == "V":
-        is_bare = array.dtype.itemsize == 2 and array.dtype.type is np.void  # as bfloat16 comes from a file
+        # NumPy reads bfloat16 from a file as two bytes without a type.
+        is_bare = array.dtype.itemsize == 2 and array.dtype.type is np.void
         advice = "X.view(ml_dtypes.bfloat16) if that is their type" if is_bare else "X.astype('float32')"
         raise ValueError(f"{name} is of type {array.dtype}: expected numbers; pass {advice}")
     if array.dtype.kind in "mM":

@@ -63,6 +63,6 @@ def is_bfloat16(X: Any) -> bool:
 def read_bits(X: Any) -> NDArray[np.uint16]:
     """Return the bits of an array or a tensor in bfloat16, without a copy if NumPy can read its memory."""
     if str(X.dtype) == "torch.bfloat16":
-        X = X.detach().view(sys.modules["torch"].int16)  # is imported, because X is one of its tensors
+        X = X.detach().view(sys.modules["torch"].int16)  # torch is imported: X is one of its tensors
     bits: NDArray[np.uint16] = np.asarray(X).view(np.uint16)
     return bits

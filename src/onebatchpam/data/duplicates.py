@@ -16,7 +16,7 @@ from onebatchpam._parameters import check_weights, spread_weights
 from onebatchpam._tiles import Indices, tile_bounds
 from onebatchpam.data.npz import check_structure
 from onebatchpam.data.objects import are_objects
-from onebatchpam.data.tables import columns_of, is_missing
+from onebatchpam.data.tables import TableColumn, columns_of
 
 
 class DistinctRows(NamedTuple):
@@ -93,7 +93,7 @@ def number_distinct(X: Any) -> Indices:
             f"X is of type {type(X).__name__}: expected an array, a frame, a sparse matrix, or a list of hashable "
             "objects"
         )
-    columns = [number_values(column.values) for column in columns_of(X)]
+    columns = [number_values(column) for column in columns_of(X)]
     return number_rows(np.stack(columns, axis=1) if columns else np.empty((len(X), 0)))
 
 
@@ -113,18 +113,14 @@ def number_objects(objects: Collection[Hashable]) -> Indices:
     return np.fromiter(map(numbers.__getitem__, objects), np.int64, len(objects))
 
 
-def number_values(values: NDArray[Any]) -> Indices:
+def number_values(column: TableColumn) -> Indices:
     """Return a number for each value of a column, the same for equal ones and for all that are missing."""
-    if values.dtype != object:
-        return np.unique(values, return_inverse=True)[1].astype(np.int64).ravel()
-    objects = values.tolist()
+    if column.values.dtype != object:
+        return np.unique(column.values, return_inverse=True)[1].astype(np.int64).ravel()
     try:
-        # A missing value is not equal to itself, but a dictionary finds it again, because it is the same object.
-        known = {distinct: None if is_missing(distinct) else distinct for distinct in dict.fromkeys(objects)}
+        return column.coding.positions.astype(np.int64)
     except TypeError:
-        refuse_unhashable(objects)
-    numbers = {distinct: number for number, distinct in enumerate(dict.fromkeys(known.values()))}
-    return np.fromiter((numbers[known[value]] for value in objects), np.int64, len(objects))
+        refuse_unhashable(column.values)
 
 
 def refuse_unhashable(objects: Collection[Any]) -> NoReturn:

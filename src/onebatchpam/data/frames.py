@@ -124,7 +124,8 @@ def stack_vectors(X: Any, name: str) -> Any:
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_numpy"):  # an Arrow array, which is not a column
         vectors = X.to_numpy(zero_copy_only=False)
     if not isinstance(vectors, np.ndarray) or not holds_vectors(vectors):
-        is_matrix = isinstance(vectors, np.ndarray) and vectors.ndim == 2  # as polars returns a column of arrays
+        # polars returns a column of arrays as a matrix.
+        is_matrix = isinstance(vectors, np.ndarray) and vectors.ndim == 2
         return vectors if is_matrix else X
     lengths = [np.size(vector) for vector in vectors]
     if len(set(lengths)) > 1:

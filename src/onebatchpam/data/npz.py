@@ -29,6 +29,8 @@ def load_sparse(X: Any, name: str) -> Any:
             if matrix.dtype.kind not in "biuf":
                 raise ValueError(f"it holds values of type {matrix.dtype}; expected numbers")
             return matrix.tocsr()
+        except MemoryError:  # no fault of the file, whose sizes were checked
+            raise
         except Exception as error:  # a damaged file makes Python, NumPy and SciPy raise errors of many types
             raise ValueError(
                 f"{name} is the file {str(X)!r}, which cannot be read as a sparse matrix: "
@@ -43,7 +45,10 @@ def check_sizes(file: IO[bytes]) -> None:
     with zipfile.ZipFile(file) as archive:
         for member in archive.infolist():
             with archive.open(member) as array:
-                shape, _, dtype = headers[np.lib.format.read_magic(array)](array)
+                try:
+                    shape, _, dtype = headers[np.lib.format.read_magic(array)](array)
+                except MemoryError as error:  # Python's parser raises it for brackets that are nested too deeply
+                    raise ValueError(f"the header of {member.filename} cannot be read") from error
             if math.prod(shape) * dtype.itemsize > min(member.file_size, most_bytes):
                 raise ValueError(f"{member.filename} claims the shape {shape}, which is more than the file can hold")
     file.seek(0)

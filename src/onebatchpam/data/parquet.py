@@ -161,7 +161,15 @@ class ParquetFiles:
             )
         return table
 
-    def place_of(self, row: int) -> str:
+    def check_complete(self, numbers: Any, dtype: np.dtype[Any], column: str, row: int) -> None:
+        """Raise if numbers of a column, from this row on, are missing, unless the type has NaN for them."""
+        if numbers.null_count and dtype.kind != "f":
+            raise ValueError(
+                f"column {column!r} lacks {numbers.null_count} values in {self._place_of(row)}: expected no missing "
+                "values; fill them in, or leave these rows out"
+            )
+
+    def _place_of(self, row: int) -> str:
         """Return the name of the row group and of the file of a row, for errors."""
         path, _, group = self._groups[int(np.searchsorted(self._edges, row, side="right")) - 1]
         return f"row group {group} of {path}"
@@ -192,12 +200,7 @@ class ParquetSource(Source):
         first = 0
         for table in tables:
             for position, column in enumerate(table.columns):
-                if column.null_count and self.dtype.kind != "f":  # floats have NaN for missing values
-                    raise ValueError(
-                        f"column {table.column_names[position]!r} lacks {column.null_count} values in "
-                        f"{self._files.place_of(start + first)}: expected a number in every row; fill them in, or "
-                        "leave these rows out"
-                    )
+                self._files.check_complete(column, self.dtype, table.column_names[position], start + first)
                 rows[first : first + table.num_rows, position] = column.to_numpy()
             first += table.num_rows
         return rows
@@ -237,7 +240,9 @@ class VectorSource(Source):
         for table in tables:
             for vectors in table.column(0).chunks:
                 self._check_lengths(vectors, start + first)
-                numbers = vectors.flatten().to_numpy(zero_copy_only=False)
+                numbers = vectors.flatten()
+                self._files.check_complete(numbers, self.dtype, self._column, start + first)
+                numbers = numbers.to_numpy(zero_copy_only=False)
                 rows[first : first + len(vectors)] = numbers.reshape(len(vectors), self.shape[1])
                 first += len(vectors)
         return rows

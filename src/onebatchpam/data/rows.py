@@ -63,6 +63,10 @@ class Rows(ABC):
         """Return all rows, with those of these indices held in memory, unless all rows are at hand anyway."""
         return self if self.n_at_hand >= self.n or len(indices) == 0 else HeldRows(self, indices)
 
+    def as_fitted(self) -> Rows:
+        """Return rows that were read like new ones as the rows of the fit; only in a matrix do the two differ."""
+        return self
+
     def are_bytes(self, divisor: int) -> bool:
         """Tell whether every value is a byte divided by `divisor`; False if a file must be read to find out."""
         return False
@@ -90,7 +94,7 @@ class ArrayRows(Rows):
         return self.values[indices]
 
     def show(self, indices: Indices) -> Any:
-        return self.given(indices) if open_frame(self.header, "X") is None else take_rows(self.header, indices)
+        return _take_as_passed(self, indices)
 
     def are_bytes(self, divisor: int) -> bool:
         if divisor not in self._are_bytes:
@@ -99,6 +103,11 @@ class ArrayRows(Rows):
             parts = (slice(0, 1), *tiles)
             self._are_bytes[divisor] = all(_are_bytes(self.values[rows], divisor) for rows in parts)
         return self._are_bytes[divisor]
+
+
+def _take_as_passed(rows: Rows, indices: Indices) -> Any:
+    """Return rows of the frame that the user passed; of anything else, what is compared."""
+    return rows.given(indices) if open_frame(rows.header, "X") is None else take_rows(rows.header, indices)
 
 
 def _are_bytes(tile: NDArray[Any], divisor: int) -> bool:
@@ -131,6 +140,9 @@ class SparseRows(Rows):
     def given(self, indices: Indices) -> Any:
         return self.matrix[indices]
 
+    def show(self, indices: Indices) -> Any:
+        return _take_as_passed(self, indices)
+
 
 class MatrixRows(Rows):
     """Rows that are known only by their indices in a matrix of dissimilarities.
@@ -152,6 +164,9 @@ class MatrixRows(Rows):
         return MatrixRows(self.matrix, chosen, are_points=self.are_points)
 
     choose = take  # needs no tiles, because it copies only indices
+
+    def as_fitted(self) -> MatrixRows:
+        return MatrixRows(self.matrix, self.indices)
 
     def given(self, indices: Indices) -> None:
         return None

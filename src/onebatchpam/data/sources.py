@@ -151,7 +151,8 @@ def open_npy(path: Path, name: str) -> np.memmap[Any, Any]:
 def read_npy_header(path: Path, name: str) -> np.memmap[Any, Any]:
     """Return the array in a .npy file, mapped; errors name the file. No file with pickled objects is opened.
 
-    A header that claims more bytes than the file has is refused, because the file could not be mapped.
+    A header that claims more bytes than the file has is refused, because the file could not be mapped. A MemoryError is
+    the fault of the header, too: Python's parser raises it for brackets that are nested too deeply.
     """
     try:
         return np.lib.format.open_memmap(path, mode="r")

@@ -32,7 +32,7 @@ class WindowCache:
         window_bytes = int(np.diff(source.edges).max()) * source.shape[1] * source.dtype.itemsize
         self._n_kept = max(1, source.kept_bytes // window_bytes)
         self.keeps_all = self._n_kept >= len(source.edges) - 1
-        self._kept: OrderedDict[int, NDArray[Any]] = OrderedDict()  # in the order of their last use
+        self._kept: OrderedDict[int, NDArray[Any]] = OrderedDict()  # windows by number, in the order of their last use
         self._ahead: dict[int, Future[NDArray[Any]]] = {}  # the window that is being read ahead, if there is one
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="onebatchpam-read") if source.can_read_ahead else None
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,27 @@ from onebatchpam.data.stored import StoredRows
 Encoder = Callable[[Any], NDArray[np.float32]]  # turns each row of a table into a row of numbers
 
 UNSEEN = -1.0  # code of a value that the fit did not see: at least 1, a full mismatch, away from all other codes
+MISSING = -1  # position of a missing value: that of the last entry of an array, which stands for it
+
+
+@dataclass(frozen=True)
+class Coding:
+    """The values of a column as positions in the list of its distinct values, or MISSING."""
+
+    distinct: list[Any]
+    positions: NDArray[np.integer[Any]]
+
+    @classmethod
+    def of(cls, values: list[Any]) -> Coding:
+        """Code a list of values of any types; raise TypeError if one of them cannot be hashed."""
+        position_of = dict.fromkeys(values, MISSING)
+        distinct = [value for value in position_of if not is_missing(value)]
+        position_of.update(zip(distinct, itertools.count()))
+        return cls(distinct, np.fromiter(map(position_of.__getitem__, values), np.intp, len(values)))
+
+    def values(self) -> NDArray[np.object_]:
+        """Return the value of each row; None stands for missing ones."""
+        return as_objects([*self.distinct, None])[self.positions]
 
 
 @dataclass(frozen=True)
@@ -37,6 +59,25 @@ class TableColumn:
     values: NDArray[Any]
     levels: list[Any] | None = None  # the categories in their order, if the column has declared them
     is_ordered: bool = False
+    known_coding: Coding | None = None  # how `values` are coded, if the library of the table could tell
+
+    def with_values(self, values: NDArray[Any]) -> TableColumn:
+        """Return the column with other values."""
+        return TableColumn(self.name, values, self.levels, self.is_ordered)
+
+    @cached_property
+    def coding(self) -> Coding:
+        """How the values are coded."""
+        if self.known_coding is not None:
+            return self.known_coding
+        try:
+            return Coding.of(self.values.tolist())
+        except TypeError as error:
+            # check_estimator of scikit-learn expects the words "argument must be ... string ... number".
+            raise TypeError(
+                f"column {self.name!r} has an {error}: the argument must be a table of strings, numbers or other "
+                "hashable values"
+            ) from error
 
     @property
     def holds_numbers(self) -> bool:
@@ -72,31 +113,19 @@ class TableColumn:
 
     def distinct(self) -> list[Any]:
         """Return the distinct values of the column, without missing ones."""
-        return [value for value in self._distinct_objects() if not is_missing(value)]
+        return self.coding.distinct
 
     def n_missing(self) -> int:
         """Return how many values are missing."""
         kind = self.values.dtype.kind
         if kind in "fmM":
             return int(np.count_nonzero(np.isnan(self.values) if kind == "f" else np.isnat(self.values)))
-        missing = {value for value in self._distinct_objects() if is_missing(value)} if kind == "O" else set()
-        return sum(map(missing.__contains__, self.values.tolist())) if missing else 0
+        return int(np.count_nonzero(self.coding.positions == MISSING)) if kind == "O" else 0
 
     def encoded(self, codes: Mapping[Any, float]) -> NDArray[np.float64]:
         """Return the code of every value: NaN for a missing value, UNSEEN for a value that has no code."""
-        own = {value: np.nan if is_missing(value) else codes.get(value, UNSEEN) for value in self._distinct_objects()}
-        # Each NaN of an array of floats becomes an object of its own, which equals no other.
-        return np.array([own.get(value, np.nan) for value in self.values.tolist()], np.float64)
-
-    def _distinct_objects(self) -> Iterable[Any]:
-        try:
-            return dict.fromkeys(self.values.tolist())
-        except TypeError as error:
-            # check_estimator of scikit-learn expects the words "argument must be ... string ... number".
-            raise TypeError(
-                f"column {self.name!r} has an {error}: the argument must be a table of strings, numbers or other "
-                "hashable values"
-            ) from error
+        of_distinct = [codes.get(value, UNSEEN) for value in self.coding.distinct]
+        return np.array([*of_distinct, np.nan])[self.coding.positions]
 
 
 def columns_of(table: Any) -> Iterator[TableColumn]:
@@ -116,10 +145,24 @@ def _frame_column(column: Column) -> TableColumn:
         return TableColumn(column.name, column.cast(nw.Float64()).to_numpy())
     if dtype in (nw.Date, nw.Datetime, nw.Duration):
         return TableColumn(column.name, column.to_numpy())
-    values = as_objects(column.to_list())
-    if dtype in (nw.Categorical, nw.Enum):
-        return TableColumn(column.name, values, find_levels(column), is_ordered(column))
-    return TableColumn(column.name, as_dates(values))
+    if dtype not in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
+        return TableColumn(column.name, as_dates(as_objects(column.to_list())))
+    declares = dtype in (nw.Categorical, nw.Enum)
+    levels = find_levels(column) if declares else None
+    coding = code_column(column)
+    return TableColumn(column.name, coding.values(), levels, declares and is_ordered(column), coding)
+
+
+def code_column(column: Column) -> Coding:
+    """Code a column of text, categories or truth values by means of its library."""
+    if column.implementation.is_pandas_like():
+        positions, distinct = column.to_native().factorize()
+        return Coding(distinct.tolist(), positions)
+    distinct = column.drop_nulls().unique(maintain_order=True).to_list()
+    if not distinct:
+        return Coding([], np.full(len(column), MISSING))
+    positions = column.replace_strict(distinct, list(range(len(distinct))), return_dtype=nw.Int64)
+    return Coding(distinct, positions.fill_null(MISSING).to_numpy())
 
 
 def find_levels(column: Column) -> list[Any] | None:
@@ -139,8 +182,10 @@ def is_ordered(column: Column) -> bool:
 
 def as_dates(values: NDArray[np.object_]) -> NDArray[Any]:
     """Return objects as an array of dates if all of them are dates or missing, otherwise as they are."""
-    known = [value for value in values if not is_missing(value)]
-    if not known or not all(isinstance(value, (datetime.date, np.datetime64)) for value in known):
+    dates = (datetime.date, np.datetime64)
+    if not any(issubclass(each, dates) for each in set(map(type, values.tolist()))):
+        return values  # most columns: without asking each value whether it is missing
+    if not all(isinstance(value, dates) or is_missing(value) for value in values):
         return values
     return np.array([None if is_missing(value) else to_utc(value) for value in values], "datetime64[us]")
 

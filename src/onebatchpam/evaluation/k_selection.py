@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from onebatchpam._parameters import check_candidates, check_integer, check_n_clusters, check_weights, describe
+from onebatchpam._parameters import check_integer, describe
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._show import Columns, Table
@@ -21,6 +21,8 @@ from onebatchpam.algorithms import (
     BatchSearch,
     InMemory,
     OneBatchPAM,
+    improve,
+    open_rows,
     read_features,
     warn_if_imperfect,
 )
@@ -28,8 +30,8 @@ from onebatchpam.answers import LabelArray, settle
 from onebatchpam.batch import resolve_batch_size
 from onebatchpam.evaluation.plots import plot_k_selection
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import draw_medoids
-from onebatchpam.space import Space, choose_candidates, open_space
+from onebatchpam.search import Build, draw_medoids
+from onebatchpam.space import Space
 
 # The inertia has an elbow only if it falls below the straight line by more than this fraction of its total decrease.
 SMALLEST_ELBOW = 0.05
@@ -147,7 +149,8 @@ def select_k(
 
     The batch is drawn and compared with all rows once. Each k then takes a swap search and n k dissimilarities, which
     give the objective and the silhouette over all rows. These medoids come from the batch search alone. For the k that
-    is suggested they are then refined as in a fit; the result is a fitted model, `KSelection.model`.
+    is suggested, the search then goes on as in a fit, with refinement and as many starts as `effort` asks for; the
+    result is a fitted model, `KSelection.model`.
 
     Parameters
     ----------
@@ -157,8 +160,9 @@ def select_k(
         Numbers of medoids to try, such as ``range(2, 11)``.
     estimator : OneBatchPAM, default=None
         Estimator that holds the parameters for all k, such as `metric` and `random_state`; None means
-        ``OneBatchPAM()``. Its `n_clusters`, `n_init` and `warm_start` are not used, and ``init="auto"`` means
-        ``"random"``. With ``batch_size="auto"`` the batch has the size for the largest k.
+        ``OneBatchPAM()``. Its `n_clusters` and `warm_start` are not used, and ``init="auto"`` means ``"random"``;
+        `effort`, `n_init` and `min_cluster_size` are for the k that is suggested. With ``batch_size="auto"`` the batch
+        has the size for the largest k.
     metric : str or callable, default=None
         Dissimilarity between two rows, as in `OneBatchPAM`, if there is no estimator; None means ``"euclidean"``.
     metric_params : dict, default=None
@@ -186,16 +190,11 @@ def select_k(
     (4, (1000,))
     """
     template = choose_template(estimator, metric, metric_params)
-    wanted = check_k_range(k_range)
-    settings = copy(template).set_params(n_clusters=wanted[-1])._check_settings()
-    weights = check_weights(sample_weight)
-    if candidates is not None:
-        check_candidates(candidates, None)
+    ks = check_k_range(k_range)
+    settings = copy(template).set_params(n_clusters=ks[-1], warm_start=False)._check_settings()
     run = Run.of(settings)
-    space = open_space(X, template.metric, template.metric_params, run.n_jobs, template, weights)
+    space = open_rows(X, template, settings, sample_weight, None, candidates, estimator=template)
     features = read_features(space.rows)
-    ks = [check_n_clusters(k, space.n, n_absent=int(np.sum(space.weights == 0))) for k in wanted]
-    space.candidates = choose_candidates(candidates, space, ks[-1])
     present = space.present()
     m = resolve_batch_size(settings.batch_size, present.n, ks[-1], present.metric, refined=settings.refine > 0)
 
@@ -222,10 +221,11 @@ def select_k(
     )
     if selection.suggested_k is None:
         return selection
-    refined = batch.enlarge(batch.refine(searches[ks.index(selection.suggested_k)]))
+    found = searches[ks.index(selection.suggested_k)]
+    improved = improve(batch, found, is_build=isinstance(starts[0], Build))
     model = clone(template).set_params(n_clusters=selection.suggested_k)
     labels = LabelArray(np.empty(space.n, np.int32))
-    model._finish(space, present, refined, labels, features, settings, run, is_weighted=weights is not None)
+    model._finish(space, present, improved, labels, features, settings, run, is_weighted=sample_weight is not None)
     return replace(selection, model=model)
 
 

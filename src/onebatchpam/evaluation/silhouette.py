@@ -5,13 +5,13 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from onebatchpam._parameters import describe
+from onebatchpam._parameters import check_weights, describe
 from onebatchpam._progress import Stages
 from onebatchpam.algorithms import MedoidEstimator
 from onebatchpam.answers import assess, mean_silhouette
 
 
-def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
+def medoid_silhouette(X: ArrayLike, model: MedoidEstimator, sample_weight: ArrayLike | None = None) -> float:
     """Return the average medoid silhouette of rows under a fitted model.
 
     This is the mean over all rows of 1 - d1 / d2, where d1 and d2 are the dissimilarities to the nearest and to the
@@ -24,6 +24,8 @@ def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
         The rows, as in the `predict` of the model: those it was fitted to, or new ones.
     model : fitted estimator
         `OneBatchPAM` or another estimator of this package, fitted with at least two medoids.
+    sample_weight : array-like of shape (n,) or float, default=None
+        Weights of the rows in the average, not negative; None means 1 for every row.
 
     Returns
     -------
@@ -44,7 +46,8 @@ def medoid_silhouette(X: ArrayLike, model: MedoidEstimator) -> float:
     """
     if not isinstance(model, MedoidEstimator):
         raise ValueError(f"{describe(model, 'model')}: expected a fitted estimator of this package")
+    weights = check_weights(sample_weight)
     check_is_fitted(model)
     if len(model.medoid_indices_) < 2:
         raise ValueError("n_clusters=1: the medoid silhouette compares two medoids; expected n_clusters >= 2")
-    return mean_silhouette(assess(model._distances_to_medoids(X), Stages()))
+    return mean_silhouette(assess(model._distances_to_medoids(X), Stages()), weights)

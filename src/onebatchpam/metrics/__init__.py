@@ -20,5 +20,5 @@ from onebatchpam.metrics.base import Metric, MetricLike, Points
 from onebatchpam.metrics.checks import LARGEST, PairError, are_dissimilarities, describe_bad_value, raise_for_bad_entry
 from onebatchpam.metrics.compiled import native_metric
 from onebatchpam.metrics.functions import block_metric, pair_metric
-from onebatchpam.metrics.registry import ALIASES, resolve_metric, resolve_threads, tags_of
+from onebatchpam.metrics.registry import ALIASES, name_metric, resolve_metric, resolve_threads, tags_of
 from onebatchpam.metrics.storage import restore_metric, store_metric

@@ -155,6 +155,8 @@ class UnknownFunction(FunctionMetric):
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> Metric:
         try:
             is_block = looks_like_a_block_function(self.function, rows, self.params)
+        except MemoryError:  # tells nothing about the function
+            raise
         except Exception as error:
             # The function compares pairs; or it compares blocks and failed, and then it also fails for the first pair.
             trial = f"; tried on two blocks it raised {error!r}"
@@ -191,6 +193,8 @@ class PairFunction(FunctionMetric):
             for j, point in enumerate(points):
                 try:
                     value = self.function(*((row, point) if rows_first else (point, row)), **self.params)
+                except MemoryError:  # no fault of these two rows
+                    raise
                 except Exception as error:
                     raise PairError(f"raised {error!r}{advise_on(row)}{self.trial}", first + i, j) from error
                 if not isinstance(value, (float, int, np.floating, np.integer)):
@@ -234,6 +238,8 @@ class BlockFunction(FunctionMetric):
         blocks = f"blocks of {len(first)} and {len(second)} rows"
         try:
             values = np.asarray(self.function(first, second, **self.params))
+        except MemoryError:  # no fault of these blocks
+            raise
         except Exception as error:
             raise ValueError(f"{self.title} raised {error!r} for {blocks}") from error
         if values.shape != (len(first), len(second)) or values.dtype.kind not in "biuf":

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from onebatchpam import _core, _tiles
 from onebatchpam._tiles import rows_per_tile, tile_bounds
 from onebatchpam.data import (
-    UNSEEN,
     Rows,
     TableColumn,
     TableRows,
@@ -143,7 +142,7 @@ class AsymmetricEncoder:
 
     def encode(self, column: TableColumn) -> NDArray[np.float64]:
         encoded = column.encoded(ASYMMETRIC_CODES)
-        others = column.values[encoded == UNSEEN].tolist()
+        others = [value for value in column.distinct() if value not in ASYMMETRIC_CODES]
         if others:
             raise ValueError(
                 f"column {column.name!r} is asymmetric and holds {others[0]!r}: expected 0 and 1, or False and True; "
@@ -257,7 +256,7 @@ class TableSummary:
 
 def is_id(column: TableColumn) -> bool | None:
     """Tell whether the numbers of a column look like ids, to judge by its first rows; None if that cannot be told."""
-    head = replace(column, values=column.values[:ROWS_TO_JUDGE])
+    head = column.with_values(column.values[:ROWS_TO_JUDGE])
     is_number = head.kind == "numeric" and head.values.dtype.kind not in TIMES
     return look_like_ids(head.as_floats()) if is_number else None
 
@@ -267,11 +266,10 @@ def shorten(column: TableColumn, kinds: Mapping[Hashable, Any]) -> TableColumn:
     if column.values.dtype.kind in "iufmM" and kinds.get(column.name, "numeric") == "numeric":
         known = column.values[~np.isnat(column.values)] if column.values.dtype.kind in "mM" else column.values
         known = known[known == known]
-        extremes = replace(column, values=np.array([known.min(), known.max()]) if len(known) else known)
+        extremes = column.with_values(np.array([known.min(), known.max()]) if len(known) else known)
         extremes.as_floats()  # raises if a number is infinite: here, because the caller knows to which part it belongs
         return extremes
-    distinct = column.distinct()
-    return replace(column, values=as_objects(distinct))
+    return column.with_values(as_objects(column.distinct()))
 
 
 def merge_columns(parts: list[TableColumn]) -> TableColumn:

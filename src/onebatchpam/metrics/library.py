@@ -109,6 +109,8 @@ class LibraryPoints(Points):
         self.dtype = output_dtype(compute_dtype(points.dtype, rows.dtype))
         self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.SCIPY_TILE_WORK)
         self._metric, self._values, self.n_jobs = metric, points.tile(slice(0, points.n)), n_jobs
+        if metric.name == "haversine":
+            check_latitudes(self._values[:, 0])
         # The costliest of these metrics, mahalanobis, multiplies a matrix with the difference of each pair of rows.
         first_pairs = max(1, FIRST_MULTIPLICATIONS // points.row_size**2)
         self._pace = Pace(self.n, first_pairs, fewest_rows=n_jobs)

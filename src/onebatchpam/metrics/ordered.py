@@ -19,8 +19,8 @@ from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 from onebatchpam.metrics.checks import PairError, check_entries
 from onebatchpam.metrics.pacing import Pace
 
-FIRST_PAIRS = 16  # of the first call, because a Python function may take long for a pair
-ROWS_TO_TRY = 4  # of which all pairs are compared in both orders, if the user says that the order does not matter
+FIRST_PAIRS = 16  # pairs in the first call: a Python function may take long for each
+ROWS_TO_TRY = 4  # all pairs of so many rows are compared in both orders if the user says that the order does not matter
 
 
 class OrderedMetric(Metric):

@@ -156,3 +156,10 @@ def resolve_sparse(metric: str, params: Params) -> Metric:
             f"metric={metric!r} takes no parameters for sparse rows, got metric_params={params!r}: expected None"
         )
     return SparseMetric(ALIASES.get(metric, metric))
+
+
+def name_metric(metric: MetricLike) -> str:
+    """Return the name of a metric for people to read: of a function, also of one that is wrapped, its own."""
+    if isinstance(metric, str):
+        return metric
+    return str(getattr(getattr(metric, "function", metric), "__name__", "function"))

@@ -83,7 +83,7 @@ class TextMetric(OrderedMetric):
                 dtype=np.float32,
                 workers=n_jobs,
             )
-        except (TypeError, ValueError, OverflowError) as error:  # from a parameter: the strings were checked
+        except (TypeError, ValueError, OverflowError) as error:  # a parameter is wrong: the strings were checked
             raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {error}") from error
         return values if rows_first else values.T
 

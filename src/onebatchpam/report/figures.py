@@ -128,7 +128,7 @@ def draw_silhouettes(study: Study) -> list[dict[str, Any]]:
                 "cluster": int(cluster),
                 "colour": colour_of(rank),
                 "path": f"M0,100 {line} L100,100Z",
-                "mean": f"{values.mean():.2f}",
+                "mean": f"{study.mean(study.rows.silhouettes, study.members[cluster]):.2f}",
                 "share": 100 * len(values) / study.n,
             }
         )

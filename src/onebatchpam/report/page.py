@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike
 
 from onebatchpam._core import __version__
 from onebatchpam._optional import require
-from onebatchpam._parameters import describe
-from onebatchpam._show import show_seconds
+from onebatchpam._parameters import check_weights, describe
+from onebatchpam._show import show_count, show_seconds
 from onebatchpam.algorithms import MedoidEstimator
 from onebatchpam.bounds import LowerBound
 from onebatchpam.evaluation import KSelection
+from onebatchpam.metrics import name_metric
 from onebatchpam.report.alerts import find_alerts
 from onebatchpam.report.columns import Effect, Feature, find_features, show_number
 from onebatchpam.report.figures import (
@@ -75,6 +76,7 @@ def write_report(
     command: str | None = None,
     warnings: Sequence[str] = (),
     picture: Path | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> None:
     """Write the report on a fitted model to a file, which gets its name when it is complete.
 
@@ -88,9 +90,10 @@ def write_report(
         if value is not None and not isinstance(value, kind):
             raise ValueError(f"{describe(value, name)}: expected a {kind.__name__}, or None")
     check_row_names(row_names, None)
+    weights = check_weights(sample_weight)
     page = check_page(path)
     began = time.perf_counter()
-    study = Study(model, X, row_names)
+    study = Study(model, X, row_names, weights)
     content = describe_study(study, show_as, selection, certificate, warnings)
     content |= {"title": title or "Clusters and their medoids", "command": command, "code": show_code(model)}
     content["report_seconds"] = f"{time.perf_counter() - began:.1f}"
@@ -179,11 +182,11 @@ def list_facts(study: Study, certificate: LowerBound | None) -> list[tuple[str, 
     pairs = n * n
     facts = [
         ("rows", f"{n:,}", "" if n_features is None else f"of {n_features:,} columns"),
-        ("clusters", f"{study.k:,}", f"metric {metric_name(model)}"),
-        ("mean distance", show_number(float(study.rows.distances.mean())), "of a row to its medoid"),
+        ("clusters", f"{study.k:,}", f"metric {name_metric(model.metric)}"),
+        ("mean distance", show_number(study.mean(study.rows.distances)), "of a row to its medoid"),
     ]
     if study.rows.silhouettes is not None:
-        facts.append(("silhouette", f"{study.rows.silhouettes.mean():.2f}", "1 is best, 0 is between clusters"))
+        facts.append(("silhouette", f"{study.mean(study.rows.silhouettes):.2f}", "1 is best, 0 is between clusters"))
     if certificate is not None:
         sure = "proven" if certificate.is_exact else f"with {certificate.confidence:.0%} confidence"
         facts.append(("above the optimum", show_gap(certificate), f"at most, {sure}"))
@@ -202,19 +205,6 @@ def show_gap(certificate: LowerBound) -> str:
     return f"{100 * certificate.gap:.2g} %" if certificate.gap > 1e-4 else "< 0.01 %"
 
 
-def show_count(count: int) -> str:
-    """Return a large number in words."""
-    for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
-        if count >= size:
-            return f"{count / size:,.3g} {word}" if count < 1000 * size else f"{count / size:,.0f} {word}"
-    return f"{count:,}"
-
-
-def metric_name(model: MedoidEstimator) -> str:
-    """Return the name of a metric."""
-    return model.metric if isinstance(model.metric, str) else getattr(model.metric, "__name__", "of your own")
-
-
 def describe_clusters(study: Study, features: Sequence[Feature], painter: RowPainter) -> list[ShownCluster]:
     """Return the clusters, the largest first; only the first of them with rows and histograms."""
     medoids = painter.show(study.medoids)
@@ -231,9 +221,8 @@ def describe_cluster(
     distances, members = study.distances_in(cluster), study.members[cluster]
     found = {feature.name: feature.effect(cluster) for feature in features}
     effects = sorted((effect for effect in found.values() if effect is not None), key=lambda each: -abs(each.size))
-    silhouettes = None if study.rows.silhouettes is None else study.rows.silhouettes[members]
-    mean = float(distances.mean()) if len(distances) else float("nan")
-    silhouette = float(silhouettes.mean()) if silhouettes is not None and len(silhouettes) else float("nan")
+    mean = study.mean(study.rows.distances, members)
+    silhouette = float("nan") if study.rows.silhouettes is None else study.mean(study.rows.silhouettes, members)
     details: dict[str, Any] = {}
     if rank < MOST_CLUSTERS:
         named = [effect.column for effect in effects]

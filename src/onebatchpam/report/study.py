@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from onebatchpam._parameters import describe
+from onebatchpam._parameters import Weights, describe, spread_weights
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms import MedoidEstimator
 from onebatchpam.answers import RowAssessment, assess
 from onebatchpam.data import column_names, take_rows
-from onebatchpam.metrics import resolve_threads
 from onebatchpam.search import split_by_label
-from onebatchpam.space import Space, open_space
+from onebatchpam.space import Space
 
 SAMPLED_ROWS = 12_000  # rows from which the page is made, apart from those that are shown one by one
 FEWEST_OF_A_CLUSTER = 40  # ... of which so many are from each cluster, if it has as many
@@ -41,16 +40,18 @@ class Sample:
 class Study:
     """A clustering, its rows as the page needs them, and their numbers."""
 
-    def __init__(self, model: MedoidEstimator, X: ArrayLike, names: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self, model: MedoidEstimator, X: ArrayLike, names: Sequence[Any] | None = None, weights: Weights = None
+    ) -> None:
         self.model = model
         self.medoids: Indices = model.medoid_indices_
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit has warned of the same data
-            n_jobs = resolve_threads(model.n_jobs, model.metric)
-            self.space: Space = open_space(X, model.metric, model.metric_params, n_jobs)
+            self.space: Space = model._reopen(X)
         self.n, self.k = self.space.n, len(self.medoids)
         self._check_rows()
         self._names = check_row_names(names, self.n)
+        self._weights = spread_weights(weights, self.n)
         self.rows: RowAssessment = assess(self.space.distances_from(self.medoids), Stages())
         found = dict(split_by_label(self.rows.labels))
         self.members = [found.get(cluster, np.empty(0, np.int64)) for cluster in range(self.k)]
@@ -73,6 +74,12 @@ class Study:
     def have_names(self) -> bool:
         """Whether the rows have names."""
         return self._names is not None
+
+    def mean(self, values: NDArray[Any], members: Indices | None = None) -> float:
+        """Return the mean of a number over all rows or over some, by their weights; NaN if these are all zero."""
+        chosen = slice(None) if members is None else members
+        weights = self._weights[chosen]
+        return float(np.average(values[chosen], weights=weights)) if weights.any() else np.nan
 
     def distances_in(self, cluster: int) -> NDArray[Any]:
         """Return the distances of the rows of a cluster to its medoid."""

@@ -31,7 +31,7 @@ from onebatchpam.search.assignment import (
     weigh_clusters,
 )
 from onebatchpam.search.bandit import build_and_swap
-from onebatchpam.search.build import Build
+from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.candidates import (
     CANDIDATES_BY_BATCH,
     CANDIDATES_BY_CLUSTER,
@@ -80,7 +80,6 @@ from onebatchpam.search.refine import (
     count_refining,
 )
 from onebatchpam.search.silhouettes import search_silhouettes
-from onebatchpam.search.sizes import ROUNDING
 from onebatchpam.search.start import (
     Init,
     Start,

@@ -176,13 +176,13 @@ def build_and_swap(space: Space, k: int, max_iter: int, memory_limit: int, run: 
     """Choose k medoids, the fixed ones included, by BUILD; then make the best swap, up to `max_iter` times."""
     bandit, n_fixed = Bandit(space, memory_limit, run), len(space.fixed)
     search = build(bandit, space, k, run)
-    # BUILD has found the best single medoid, or there is nothing to swap.
+    # BUILD has found the best single medoid; and there is no swap if all medoids are fixed, or all candidates medoids.
     converged = k in (1, n_fixed, space.candidates.n)
     n_iter = 0
     with run.stages.stage("SWAP", total=None if converged else max_iter, unit=" steps") as bar:
         while n_iter < max_iter and not converged:
             best = bandit.find_best(SwapArms(bandit.order.rows, search, n_fixed), np.array(search.medoids))
-            converged = not search.try_candidates([best], find_row(space, best))
+            converged = not search.try_candidates(np.array([best]), find_row(space, best))
             n_iter += 1
             bar.update()
     return SwapResult(np.array(search.medoids, np.int64), search.loss, n_iter, search.n_swaps, converged)

@@ -23,16 +23,17 @@ class Build:
     k: int
     fixed: Indices  # places of the fixed medoids among the candidates, which are the rows of the block
 
-    def choose(self, block: Block, weights: NDArray[np.float64], run: Run) -> Indices:
-        """Choose k rows of a block, the fixed ones first; of rows that lower the loss equally, the most central one."""
-        order = most_central_first(block, weights, run.n_jobs)
-        n_fixed = len(self.fixed)
-        medoids = np.concatenate([self.fixed, np.empty(self.k - n_fixed, np.int64)])
-        nearest = np.full(block.m, np.inf, np.float32)
-        if n_fixed:
-            nearest = block.rows(self.fixed).min(axis=0)
-        with run.stages.stage("initial medoids", total=self.k - n_fixed, unit=" medoids") as bar:
-            for slot in range(n_fixed, self.k):
+    def choose(self, block: Block, order: Indices, weights: NDArray[np.float64], run: Run) -> Indices:
+        """Choose k rows of a block, the fixed ones first; of rows that lower the loss equally, the most central one.
+
+        `order` has all rows of the block, the most central ones first.
+        """
+        # The best single medoid is the most central row.
+        first = self.fixed if len(self.fixed) else order[:1]
+        medoids = np.concatenate([first, np.empty(self.k - len(first), np.int64)])
+        nearest = block.rows(first).min(axis=0)
+        with run.stages.stage("initial medoids", total=self.k - len(first), unit=" medoids") as bar:
+            for slot in range(len(first), self.k):
                 losses = block.weighted_sums(weights, run.n_jobs, nearest)
                 losses[medoids[:slot]] = np.inf
                 medoids[slot] = order[np.argmin(losses[order])]

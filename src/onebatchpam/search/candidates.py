@@ -57,7 +57,7 @@ class Judges:
     """Points of a cluster over which the losses of its members are compared."""
 
     points: Batch
-    second_distances: NDArray[np.float32]  # of each judge to its second nearest medoid
+    second_distances: NDArray[np.float32]  # distance of each judge to its second nearest medoid
     reach: float = math.inf  # members that are farther from the medoid than this are not judged
 
 
@@ -132,9 +132,9 @@ def draw_judges(
 
 
 def find_reach(distances: NDArray[np.float32], share: float) -> float:
-    """Return within which distance of the medoid a share of its cluster is, to judge by the distances of some members.
+    """Return the distance from the medoid within which this share of its cluster lies, estimated from some members.
 
-    Few members cannot tell; then it is infinite, so that all members are judged.
+    It is infinite if there are too few members for an estimate, so that all members are judged.
     """
     if share == 1 or len(distances) < JUDGES_PER_CLUSTER:
         return math.inf

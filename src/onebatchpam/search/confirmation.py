@@ -55,6 +55,9 @@ class Confirmation:
         self._rows = np.empty((len(medoids), len(points.indices)), np.float32)
         self._fill(self._rows, medoids)
 
+    def begin_round(self) -> None:
+        """Do nothing: the medoids of the last round are compared with all points already."""
+
     def state(self) -> _core.SwapSearch:
         """Return a search that knows the nearest and second nearest medoids of all points, and the loss."""
         k = len(self.medoids)

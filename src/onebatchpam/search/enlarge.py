@@ -13,10 +13,11 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
 from onebatchpam import _core
 from onebatchpam._draws import Batch
+from onebatchpam._parameters import WEIGHT_ROUNDING
+from onebatchpam._progress import Progress
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block, WholeBlock
@@ -25,11 +26,11 @@ from onebatchpam.search.confirmation import TransposedDistances
 from onebatchpam.search.first_medoids import draw_with_replacement
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.refine import LEAST_PROGRESS, MOST_ENTRIES
-from onebatchpam.search.sizes import ROUNDING, swap_for_sizes
+from onebatchpam.search.sizes import swap_for_sizes
 from onebatchpam.search.swaps import SwapOptions
 
 MOST_ROUNDS = 10
-# Points by which the weights of clusters are estimated at most, and for each cluster at least.
+# The weights of clusters are estimated on at most this many points, but on at least so many for each cluster.
 MOST_POINTS, POINTS_PER_CLUSTER = 2**16, 100
 
 
@@ -43,7 +44,7 @@ class Measured:
 
     def lacks(self, least: float) -> NDArray[np.float64]:
         """Return the weight that each cluster lacks."""
-        return np.maximum(0.0, least * (1 - ROUNDING) - self.weights)
+        return np.maximum(0.0, least * (1 - WEIGHT_ROUNDING) - self.weights)
 
     def is_feasible(self, least: float) -> bool:
         """Tell whether no cluster lacks anything."""
@@ -110,7 +111,7 @@ def _run_rounds(
     options: SwapOptions,
     run: Run,
     contests: Contests,
-    bar: tqdm,
+    bar: Progress,
 ) -> Enlarged:
     asked, k, n_swaps = least, len(best.medoids), 0
     for _ in range(MOST_ROUNDS):
@@ -159,7 +160,7 @@ class DrawnContests:
 
     def __init__(self, most_entries: int) -> None:
         self._most_entries = min(most_entries, MOST_ENTRIES)
-        self._points: Batch | None = None  # are drawn once
+        self._points: Batch | None = None  # they are drawn in the first round, and used in all
 
     def open(self, population: Measurable, medoids: Indices, options: SwapOptions, run: Run) -> Contest:
         """Return a contest of the medoids, their best members and other candidates that are drawn."""

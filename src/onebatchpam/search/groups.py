@@ -38,21 +38,35 @@ MOST_ENTRIES_OF_GROUP = 2**24
 class GroupedConfirmation:
     """Medoids in groups, each with the points near it; makes the swaps that these points confirm, group by group."""
 
-    def __init__(self, population: Refinable, medoids: Indices, points: Batch, options: SwapOptions, run: Run) -> None:
+    def __init__(
+        self,
+        population: Refinable,
+        medoids: Indices,
+        points: Batch,
+        options: SwapOptions,
+        run: Run,
+        *,
+        finds_runners_up: bool,
+    ) -> None:
         self.medoids, self._population, self._points = medoids, population, points
-        self._options, self._run = options, run
+        self._options, self._run, self._finds_runners_up = options, run, finds_runners_up
         self._groups: list[Indices]  # the slots of each group, in ascending order
         self._near: NearGroups
+        self._nearest: Nearest
 
-    def state(self) -> Nearest:
-        """Draw new groups, and return the nearest and second nearest medoids of all points, and the loss."""
+    def begin_round(self) -> None:
+        """Draw new groups, and compare all points with the medoids."""
         space = self._population.space
         self._groups = list(split_in_groups(space, self.medoids, self._run.rng))
-        self._near, nearest = find_near_groups(space, self.medoids, self._groups, self._points)
-        return nearest
+        self._near, self._nearest = find_near_groups(space, self.medoids, self._groups, self._points)
+
+    def state(self) -> Nearest:
+        """Return the nearest and second nearest medoids of all points, and the loss, as the round began."""
+        return self._nearest
 
     def spread_medoids(self) -> None:
         """Replace duplicate medoids, as the assignment would do at the end; this never makes the loss worse."""
+        self.begin_round()
         state, space = self.state(), self._population.space
         assignment = Assignment(state.nearest, state.nearest_distances, space.weights)
         self.medoids = spread_medoids(space, self.medoids, assignment)
@@ -76,30 +90,33 @@ class GroupedConfirmation:
         if len(candidates) == 0 or len(places[0]) == 0:
             return GroupSearch(0, candidates[:0])
         points, weights = self._points.indices[places[0]], self._points.weights[places[0]]
-        rows = np.concatenate([self._near.outside(places)[None], self._compare(self.medoids[slots], points)])
+        rows = self._add_rows(self._near.outside(places)[None], self.medoids[slots], points)
         options = replace(self._options, n_fixed=1 + int(np.searchsorted(slots, self._options.n_fixed)))
         n_swaps = 0
         for part in tile_bounds(len(candidates), MOST_ENTRIES_OF_GROUP // len(points)):
             contenders = np.concatenate([self.medoids[slots], candidates[part]])
-            block = WholeBlock(np.concatenate([rows, self._compare(candidates[part], points)]))
+            block = WholeBlock(self._add_rows(rows, candidates[part], points))
             search = search_block(block, np.arange(len(rows)), weights, options, self._run.silent())
-            chosen = find_runners_up(block, search.medoids, weights, options.n_fixed, self._run.n_jobs)
-            runners_up.append(contenders[chosen - 1])
+            if self._finds_runners_up:
+                chosen = find_runners_up(block, search.medoids, weights, options.n_fixed, self._run.n_jobs)
+                runners_up.append(contenders[chosen - 1])
             rows, self.medoids[slots] = block.rows(search.medoids), contenders[search.medoids[1:] - 1]
             n_swaps += search.n_swaps
         self._near.distances[places] = rows[1:].min(axis=0)
         return GroupSearch(n_swaps, np.concatenate(runners_up))
 
-    def _compare(self, candidates: Indices, points: Indices) -> NDArray[np.float32]:
-        out = np.empty((len(candidates), len(points)), np.float32)
+    def _add_rows(self, rows: NDArray[np.float32], candidates: Indices, points: Indices) -> NDArray[np.float32]:
+        """Return rows of a block with the rows of candidates below them."""
+        entries = np.empty((len(rows) + len(candidates), len(points)), np.float32)
+        entries[: len(rows)] = rows
         distances = TransposedDistances(self._population.space, points, candidates, self._run.n_jobs)
-        distances.fill(slice(0, len(candidates)), out)
-        return out
+        distances.fill(slice(0, len(candidates)), entries[len(rows) :])
+        return entries
 
 
 @dataclass(frozen=True)
 class GroupSearch:
-    """The number of swaps in a group, and the candidates that came close."""
+    """The number of swaps in a group, and the candidates that came close; none if they are not looked for."""
 
     n_swaps: int
     runners_up: Indices

@@ -12,13 +12,13 @@ keeps nothing for each row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam import _core
 from onebatchpam._draws import Batch
+from onebatchpam._progress import Progress
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, tile_bounds
 from onebatchpam.blocks import WholeBlock, compute_checked
@@ -61,7 +61,7 @@ def order_medoids(space: Space, medoids: Indices, points: Batch, run: Run) -> Or
 
 
 def order_greedily(
-    block: NDArray[np.float32], weights: NDArray[np.float64], alone: NDArray[np.float64], n_fixed: int, bar: Any
+    block: NDArray[np.float32], weights: NDArray[np.float64], alone: NDArray[np.float64], n_fixed: int, bar: Progress
 ) -> Indices:
     """Return the rows of a block of medoids x points in a greedy order; the first `n_fixed` rows stay in front.
 

@@ -24,10 +24,14 @@ LEAST_KICKED, SHARE_KICKED = 2, 1 / 20
 
 
 class PoolSearch:
-    """A search with the arguments of `run_swaps` that kicks its medoids, and shows each kick on a progress bar."""
+    """A search with the arguments of `run_swaps` that kicks its medoids; a progress bar counts the candidates tried.
+
+    It may be called for one part of the pool after the other. The bar counts for all of them together.
+    """
 
     def __init__(self, n_kicks: int, bar: Progress) -> None:
         self._n_kicks, self._bar = n_kicks, bar
+        self._n_made = self._n_better = 0  # kicks, and those that brought a gain
 
     def __call__(
         self, block: Block, start: Indices, weights: NDArray[np.float64], options: SwapOptions, run: Run
@@ -44,14 +48,20 @@ class PoolSearch:
             medoids = best.medoids.copy()
             medoids[slots] = run.rng.choice(np.setdiff1d(np.arange(block.n), medoids), n_kicked, replace=False)
             found = run_swaps(block, medoids, weights, options, run)
-            idle = 0 if found.loss < best.loss else idle + 1
+            is_better = found.loss < best.loss
+            idle = 0 if is_better else idle + 1
             if found.loss <= best.loss:
                 best = replace(found, n_swaps=best.n_swaps + n_kicked + found.n_swaps)
-            self._bar.set_postfix(loss=best.loss, refresh=False)
-            self._bar.update()
+            self._tell(n_others, is_better=is_better)
             if idle == self._n_kicks // 2:
                 break
         return best
+
+    def _tell(self, n_tried: int, *, is_better: bool) -> None:
+        """Tell by the bar that a kick was made, and how many candidates were tried after it."""
+        self._n_made, self._n_better = self._n_made + 1, self._n_better + is_better
+        self._bar.set_postfix(kicks=self._n_made, better=self._n_better, refresh=False)
+        self._bar.update(n_tried)
 
 
 def count_kicked(k: int) -> int:

@@ -132,7 +132,9 @@ class Refinement:
                 self._most_screened,
                 self._run,
             )
-            confirmation = self._begin_confirmation(medoids, points, in_groups, proposals)
+            confirmation = self._begin_confirmation(
+                medoids, points, in_groups, proposals, finds_runners_up=finds_runners_up
+            )
             refined = self._run_rounds(confirmation, points, proposals, bar, finds_runners_up=finds_runners_up)
             bar.finish()
             return self._check(medoids, points, refined)
@@ -142,11 +144,11 @@ class Refinement:
         k, pool = len(medoids), np.setdiff1d(pool, medoids)
         if self._options.n_fixed == k or len(pool) == 0:
             return Refined(medoids)
-        with self._run.stages.stage("pool search", total=n_kicks, unit=" kicks") as bar:
+        with self._run.stages.stage("pool search", total=n_kicks * len(pool), unit=" candidates") as bar:
             n = self._population.n
             points, in_groups = self._draw_points(count_confirming(n, self._block.m, k, k + len(pool), n))
             confirmation = self._begin_confirmation(medoids, points, in_groups)
-            confirmation.state()
+            confirmation.begin_round()
             found = confirmation.confirm(pool, PoolSearch(n_kicks, bar))
             bar.finish()
             return self._check(medoids, points, Refined(confirmation.medoids, 0, found.n_swaps))
@@ -156,29 +158,43 @@ class Refinement:
         return self._population.draw_points(confirming.n_points), confirming.in_groups
 
     def _begin_confirmation(
-        self, medoids: Indices, points: Batch, in_groups: bool, proposals: Proposals | None = None
+        self,
+        medoids: Indices,
+        points: Batch,
+        in_groups: bool,
+        proposals: Proposals | None = None,
+        *,
+        finds_runners_up: bool = False,
     ) -> AnyConfirmation:
         confirmation: AnyConfirmation
-        held_bytes = 0
-
-        def limit() -> int:
-            screen_bytes = 0 if proposals is None else proposals.screen_bytes
-            return self._memory_limit - self._block.n_bytes - screen_bytes - held_bytes
-
         # All rows are read in order, once in a round, but the points of each group by themselves.
         is_held = in_groups or len(points.indices) < self._population.n
-        held_bytes = self._population.hold(points.indices if is_held else points.indices[:0], limit())
+        held = points.indices if is_held else points.indices[:0]
+        held_bytes = self._population.hold(held, self._spare_bytes(proposals))
         if in_groups:
-            confirmation = GroupedConfirmation(self._population, medoids, points, self._options, self._run)
+            confirmation = GroupedConfirmation(
+                self._population, medoids, points, self._options, self._run, finds_runners_up=finds_runners_up
+            )
         else:
             if self._buffer is None or self._buffer.n_columns != len(points.indices):
                 self._buffer = TileBuffer(len(points.indices))
             confirmation = Confirmation(
-                self._population, medoids, points, self._buffer, limit, self._options, self._run
+                self._population,
+                medoids,
+                points,
+                self._buffer,
+                lambda: self._spare_bytes(proposals) - held_bytes,
+                self._options,
+                self._run,
             )
         if len(points.indices) == self._population.n:  # the rows farthest from all medoids are known
             confirmation.spread_medoids()
         return confirmation
+
+    def _spare_bytes(self, proposals: Proposals | None) -> int:
+        """Return how much of the memory limit the block, and the screen of the proposals, leave at present."""
+        screen_bytes = 0 if proposals is None else proposals.screen_bytes
+        return self._memory_limit - self._block.n_bytes - screen_bytes
 
     def _run_rounds(
         self,
@@ -194,6 +210,7 @@ class Refinement:
         while refined.n_rounds < self._rounds:
             if refined.n_rounds == self._rounds - 1:
                 proposals.asks_all = True
+            confirmation.begin_round()
             state = confirmation.state()
             self._tell(bar, refined, scale * state.loss, "choosing candidates")
             proposed = proposals.propose(refined.medoids, state)

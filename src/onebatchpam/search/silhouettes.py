@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
 from onebatchpam import _core
+from onebatchpam._progress import Progress
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block
@@ -51,7 +51,7 @@ def search_silhouettes(
 
 
 def _sweep_until_idle(
-    block: Block, search: _core.SilhouetteSearch, options: SwapOptions, n_jobs: int, bar: tqdm
+    block: Block, search: _core.SilhouetteSearch, options: SwapOptions, n_jobs: int, bar: Progress
 ) -> int:
     """Show the native search all candidates, pass after pass, until it ends; return the number of passes."""
     n_iter = 0

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
 from onebatchpam import _core
+from onebatchpam._parameters import WEIGHT_ROUNDING
+from onebatchpam._progress import Progress
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block
@@ -26,8 +27,6 @@ from onebatchpam.search.swaps import SwapOptions
 # How often a search that ends with a shortfall starts again: most often with few candidates, among which a search gets
 # stuck more easily.
 MOST_RESTARTS, MOST_CANDIDATES_OF_RESTARTS = 10, 10_000
-# Sums of weights that differ by no more than this fraction are equal, because adding them up rounds them.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def swap_for_sizes(
     least: float,
     options: SwapOptions,
     run: Run,
-    bar: tqdm,
+    bar: Progress,
 ) -> SizedResult:
     """Swap until all clusters have at least the weight `least`, and the loss cannot be lowered without losing that."""
     result = _swap_until_idle(block, start, weights, least, options, run, bar)
@@ -67,7 +66,7 @@ def _swap_until_idle(
     least: float,
     options: SwapOptions,
     run: Run,
-    bar: tqdm,
+    bar: Progress,
 ) -> SizedResult:
     medoids, state = start.copy(), SizedState(block.rows(start), weights, least, options.n_fixed)
     n_swaps = 0
@@ -92,7 +91,7 @@ def _promising(
     """Yield the candidates that may improve the present medoids, with their rows; the most promising come first."""
     if state.shortfall == 0:
         search = _core.SwapSearch(block.n, medoids, block.rows(medoids), state.weights, options.tol, options.n_fixed)
-        gains, _ = block.best_swaps(search, run.n_jobs)  # of swaps that may leave clusters too small
+        gains, _ = block.best_swaps(search, run.n_jobs)  # gains of swaps that may leave clusters too small
         order = np.argsort(-gains, kind="stable")
         order = order[gains[order] > options.tol * state.loss]
     else:
@@ -149,18 +148,18 @@ class SizedState:
     def _lacks(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what clusters of these weights lack."""
         lacks = self._least - sizes
-        return np.where(lacks > ROUNDING * self._least, lacks, 0.0)
+        return np.where(lacks > WEIGHT_ROUNDING * self._least, lacks, 0.0)
 
     def is_improved_by(self, swap: SizedSwap, tol: float) -> bool:
         """Tell whether a swap lowers the shortfall, or lowers the loss without raising the shortfall."""
-        is_lower = swap.shortfall < self.shortfall - ROUNDING * self._least
+        is_lower = swap.shortfall < self.shortfall - WEIGHT_ROUNDING * self._least
         return is_lower or (swap.shortfall <= self.shortfall and swap.change < -tol * self.loss)
 
     def best_swap(self, row: NDArray[np.float32]) -> SizedSwap:
         """Return the swap of a candidate, given its row, with the smallest shortfall; of several, the lowest loss."""
         points = np.flatnonzero(row <= self._next)  # to all other points, the candidate makes no difference
         changes, shortfalls = self._evaluate(points, row[points].astype(np.float64))
-        limit = shortfalls[self._n_fixed :].min() + ROUNDING * self._least
+        limit = shortfalls[self._n_fixed :].min() + WEIGHT_ROUNDING * self._least
         slots = np.flatnonzero(shortfalls[self._n_fixed :] <= limit) + self._n_fixed
         slot = int(slots[np.argmin(changes[slots])])
         return SizedSwap(slot, float(shortfalls[slot]), float(changes[slot]))
@@ -178,14 +177,14 @@ class SizedState:
 
         is_nearer, is_tied = distances < nearest, distances == nearest
         gained = weights * np.minimum(distances - nearest, 0)
-        kept = weights * (following - np.maximum(distances, nearest))  # of the losses if the nearest medoid leaves
+        kept = weights * (following - np.maximum(distances, nearest))  # what the candidate saves if the nearest leaves
         changes = gained.sum() + self._losses - np.bincount(near, kept, minlength=k)
 
         # A cluster loses `taken` to the candidate, and `tied` as well if the candidate takes a lower slot. If its own
         # medoid leaves, it loses all of its points: to the candidate, or to their second nearest medoid.
         taken, tied = add_up(weights, is_nearer), add_up(weights, is_tied)
         follows = (distances < following) | (near < second)
-        tied_above = tied.sum() - np.cumsum(tied)  # of the clusters in higher slots
+        tied_above = tied.sum() - np.cumsum(tied)  # the candidate wins ties with higher slots
         own = taken.sum() - taken + tied_above + add_up(weights, follows)
 
         # Only clusters that may get too small are looked at; most candidates touch few of them.

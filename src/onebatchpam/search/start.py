@@ -132,7 +132,7 @@ def draw_medoids(init: Init, space: Space, k: int, run: Run) -> Start:
         return METHODS["random" if init == "auto" else init](space, k, run)
     if isinstance(init, StartRows):
         return check_start(space, init.find(space, k), "init")
-    assert not callable(init)  # because `call_init` has called it
+    assert not callable(init)  # `call_init` has called it
     return check_start(space, space.find(init, k, "init"), "init")
 
 

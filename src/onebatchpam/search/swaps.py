@@ -100,7 +100,7 @@ def place_start(
     if not isinstance(start, Build):
         return block, start, rows
     order = most_central_first(block, weights, run.n_jobs)
-    medoids = np.argsort(order)[start.choose(block, weights, run)]
+    medoids = np.argsort(order)[start.choose(block, order, weights, run)]
     return block.subset(order), medoids, order if rows is None else rows[order]
 
 
@@ -141,8 +141,8 @@ def _swap_best(
         n_iter += 1
         gains, _ = block.best_swaps(search, n_jobs)
         gains[search.medoids] = -np.inf
-        best = int(np.argmax(gains))
-        is_done = not np.isfinite(gains[best]) or not search.try_candidates([best], block.rows(np.array([best])))
+        best = np.argmax(gains, keepdims=True)
+        is_done = not np.isfinite(gains[best].item()) or not search.try_candidates(best, block.rows(best))
         bar.set_postfix(passes=n_iter, swaps=search.n_swaps, refresh=False)
         bar.update(block.n)
     return SwapResult(np.array(search.medoids, dtype=np.int64), search.loss, n_iter, search.n_swaps, is_done)

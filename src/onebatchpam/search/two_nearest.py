@@ -30,7 +30,7 @@ class TwoNearest:
     def changes(self, distances: NDArray[np.float32], weights: NDArray[np.float64], k: int) -> NDArray[np.float64]:
         """Return how the loss changes if a candidate, given by its dissimilarities, replaces each of the k medoids."""
         nearest, second = self.distances.astype(np.float64)
-        kept = np.minimum(distances, nearest)  # if another medoid than the nearest is replaced
+        kept = np.minimum(distances, nearest)  # the new distance if the nearest medoid stays
         lost = np.minimum(distances, second) - kept
         return weights @ (kept - nearest) + np.bincount(self.slots[0], weights * lost, minlength=k)
 

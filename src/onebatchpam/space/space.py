@@ -99,12 +99,12 @@ class Space:
             return  # the metric has a scale of its own, whatever that of the data is
         exact = Distances(chosen, points).compute(np.empty((chosen.n, chosen.n)))
         if exact.max() >= SMALLEST_SCALE:
-            return  # every row is a medoid, or a copy of one
+            return  # the rows do differ; `largest` is tiny only because every row is a medoid or equals one
         rounded = Distances(chosen, self.metric.pack(chosen, chosen, 1)).compute(
             np.empty((chosen.n, chosen.n), np.float32)
         )
         if np.abs(rounded - exact).max() > 0.01 * exact.max():
-            factor = 1 / max(exact.max(), np.finfo(np.float64).tiny)  # that of a smaller number would be infinite
+            factor = 1 / max(exact.max(), np.finfo(np.float64).tiny)  # the factor of a smaller number would be infinite
             raise ValueError(
                 f"the dissimilarities are too small for float32: that of two rows is {exact.max():.3g}, and becomes "
                 f"{rounded.flat[exact.argmax()]:.3g}; multiply the data by a constant, such as {factor:.0e}"

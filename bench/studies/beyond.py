@@ -1,0 +1,108 @@
+"""`python -m bench beyond`: the algorithms that the paper does not have, beside FasterPAM.
+
+Medoids are judged by the sum of distances, which PAM and CLARANS lower, and by the average medoid silhouette, which
+FasterMSC raises. Dissimilarities are counted and nothing is timed, so that it does not matter what else the machine
+does.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from bench.data.sets import load
+from bench.measure.machine import count_processors, describe_machine
+from bench.measure.records import RESULTS, Record, Run, Store
+from bench.methods.contestant import Problem
+from bench.methods.table import CONTESTANTS
+from bench.report.intervals import bound_mean
+from bench.report.tables import draw_markdown
+
+METRIC = "manhattan"
+DATASETS = ("bankruptcy", "mapping")  # of fewer rows, the one batch has all
+KS = (10, 50, 100)
+REFERENCE = "FasterPAM"
+METHODS = (REFERENCE, "PAM", "CLARANS", "FasterMSC", "FasterMSC, one batch")
+
+
+# Runs
+
+
+def list_runs(seeds: int) -> list[Run]:
+    return [
+        Run(dataset, None, k, METRIC, method, seed)
+        for dataset in DATASETS
+        for k in KS
+        for seed in range(seeds)
+        for method in METHODS
+    ]
+
+
+def judge(X: NDArray[Any], medoids: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the sum of distances to the nearest medoid, and the average medoid silhouette, in float64."""
+    nearest, second = np.sort(cdist(X, X[medoids], "cityblock"), axis=1)[:, :2].T
+    silhouettes = np.ones(len(X))  # where a row is as good as a medoid
+    apart = nearest > 0
+    silhouettes[apart] -= nearest[apart] / second[apart]
+    return float(nearest.sum()), float(silhouettes.mean())
+
+
+def measure(run: Run, X: NDArray[Any]) -> Record:
+    answer = CONTESTANTS[run.method].solve(Problem(X, run.k, run.metric, run.seed, count_processors()))
+    objective, silhouette = judge(X, answer.medoids)
+    share = (answer.n_distances or 0) / len(X) ** 2
+    return {"objective": objective, "silhouette": silhouette, "share": share, "machine": describe_machine()}
+
+
+def run_all(arguments: argparse.Namespace) -> None:
+    """Make the runs that have no record yet, and print the table."""
+    store = Store(arguments.results, "beyond")
+    known = store.read()
+    for run in list_runs(arguments.seeds):
+        if run not in known:
+            print(run, flush=True)
+            store.append({**run.as_dict(), **measure(run, load(run.dataset, arguments.data))})
+    print(f"\n{draw_markdown(tabulate(store.read()))}")
+
+
+# What the records say
+
+
+def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
+    """Return the means over all cases; differences are to FasterPAM with the same seed, with 95 % intervals."""
+    rows = [{**run.as_dict(), **record} for run, record in records.items()]
+    runs = pd.DataFrame(rows).set_index(["method", "dataset", "k", "seed"])[["objective", "silhouette", "share"]]
+    reference = runs.loc[REFERENCE]
+    table = {}
+    for method in METHODS:
+        own = runs.loc[method]
+        above = 100 * (own["objective"] / reference["objective"] - 1)
+        gained = own["silhouette"] - reference["silhouette"]
+        table[method] = {
+            "ΔRO, in %": show_mean(above, 2),
+            "medoid silhouette": f"{own['silhouette'].mean():.3f}",
+            "gain": show_mean(gained, 3),
+            "dissimilarities, in % of n²": f"{100 * own['share'].mean():.0f}",
+        }
+    return pd.DataFrame.from_dict(table, orient="index").rename_axis("method")
+
+
+def show_mean(differences: pd.Series, decimals: int) -> str:
+    """Return the mean over the cases, and the interval of Student's t over the seeds."""
+    seeds = differences.groupby("seed").mean()
+    low, high = bound_mean(seeds.to_numpy())
+    return f"{seeds.mean():.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})".replace("-", "−")
+
+
+def add_command(commands: Any) -> None:
+    """Add `beyond` to the command line."""
+    parser = commands.add_parser("beyond", help="PAM, CLARANS and FasterMSC beside FasterPAM, by both objectives")
+    parser.add_argument("--seeds", type=int, default=3, help="runs of each case (%(default)s)")
+    parser.add_argument("--results", type=Path, default=RESULTS / "beyond", help="folder of the records")
+    parser.set_defaults(run=run_all)
