@@ -10,6 +10,7 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 from sphinx.application import Sphinx
@@ -112,7 +113,7 @@ html_sidebars = {"index": []}
 # The functions of the reference, by what they are for.
 FUNCTIONS = {
     "Selections": ("select_representatives", "select_k", "medoids_of", "swap_search"),
-    "Judgements": ("lower_bound", "medoid_silhouette", "cluster_statistics"),
+    "How good a result is": ("lower_bound", "medoid_silhouette", "cluster_statistics"),
     "Before a fit": ("estimate_cost", "batch_size", "required_batch_size"),
     "Data and metrics": (
         *("collapse_duplicates", "scan_parquet", "distance_block"),
@@ -141,7 +142,7 @@ def write_reference(app: Sphinx, config: object) -> None:
         "API reference\n=============\n\nThe command line has :doc:`a page of its own </shell>`.\n",
         list_names(
             "Estimators",
-            "One interface; :doc:`/algorithms` says which to choose.",
+            "All have the same interface; :doc:`/algorithms` compares them.",
             "onebatchpam",
             estimators,
         ),
@@ -164,6 +165,15 @@ def write_reference(app: Sphinx, config: object) -> None:
 def keep_links_on_the_site(app: Sphinx, name: str, source: list[str]) -> None:
     """Let links to files beside docs/ lead to the pages that include them."""
     source[0] = re.sub(r"\]\((\.\./)+([A-Z]+)\.md", lambda link: f"](/{link[2].lower()}.md", source[0])
+
+
+def keep_numbers_together(app: Sphinx, document: nodes.document) -> None:
+    """Let no line of the text end between a number and its unit, or within `k = 100`."""
+    for text in list(document.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.raw):
+            joined = re.sub(r"(?<=\d) (?=%|[GM]B\b|s\b)|(?<=\b[kmnp]) (?== \d)|(?<=\b[kmnp] =) (?=\d)", "\xa0", text)
+            if joined != text:
+                text.parent.replace(text, nodes.Text(joined))
 
 
 def drop_remote_icons(app: Sphinx, name: str, source: list[str]) -> None:
@@ -189,3 +199,4 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", draw_printed, priority=900)  # after the gallery
     app.connect("source-read", keep_links_on_the_site)
     app.connect("source-read", drop_remote_icons)
+    app.connect("doctree-read", keep_numbers_together)

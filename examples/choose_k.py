@@ -2,7 +2,7 @@
 Choose the number of medoids
 ============================
 
-Choose the number of medoids: try several k on one block, and judge them by medoid silhouette and elbow.
+Try several k on one block, and judge them by medoid silhouette and elbow.
 """
 
 from __future__ import annotations

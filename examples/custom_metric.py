@@ -2,7 +2,7 @@
 A dissimilarity of your own
 ===========================
 
-Dissimilarities of your own: a function of two objects, a function of two blocks of rows, and a compiled one.
+A metric may be a function of two objects, a function of two blocks of rows, or a compiled function.
 """
 
 from __future__ import annotations

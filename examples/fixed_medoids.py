@@ -2,7 +2,7 @@
 Depots: fixed medoids, candidates, warm start
 =============================================
 
-Medoids of which something is known before the fit: fixed ones, candidates, and those of an earlier fit.
+Something is known before the fit: medoids that must stay, rows that may become medoids, or an earlier result.
 """
 
 from __future__ import annotations

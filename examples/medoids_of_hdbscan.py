@@ -2,7 +2,7 @@
 A representative row for every cluster of HDBSCAN
 =================================================
 
-A representative row for every cluster that HDBSCAN found.
+HDBSCAN finds the clusters, and `medoids_of` the most central row of each.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 No cluster below a least size
 =============================
 
-Clusters of a least size: no medoid is spent on a few rows far away.
+With a least size, no medoid is spent on a few rows far away.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 Typical patients, as a table
 ============================
 
-A mean patient has half a sex and nobody's blood. A medoid is a patient of the study, whose file can be opened.
+An average patient is neither a man nor a woman, and has nobody's blood values. A medoid is a patient of the study,
+whose file can be opened.
 
-The 442 diabetes patients are those that come with scikit-learn: ten measurements, and how far the disease went on in a
-year.
+The 442 diabetes patients are those that come with scikit-learn: ten measurements, and how far the disease progressed
+within a year.
 """
 
 # %%

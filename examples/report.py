@@ -2,7 +2,7 @@
 A page about a clustering
 =========================
 
-A page that shows what a clustering has found: the medoids, what sets each cluster apart, a map, and alerts.
+One HTML page shows what a clustering has found: the medoids, what sets each cluster apart, a map, and alerts.
 """
 
 # sphinx_gallery_thumbnail_path = "report.png"

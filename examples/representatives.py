@@ -2,7 +2,7 @@
 Which rows to label
 ===================
 
-Which rows to label: representatives of all rows, in an order that lets you stop early or go on later.
+Representatives of all rows, in an order that lets you stop early or go on later.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Rows that fit badly
 ===================
 
-List the rows that fit badly: those far from every medoid, and those between two clusters.
+List the rows far from every medoid, and those between two clusters.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Weights: half a million answers, few of them distinct
 =====================================================
 
-Rows with weights: duplicates collapsed to one row each, and rows that do not count.
+Duplicates are collapsed to one row with a weight; rows of weight zero do not count.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Representative sequences of a FASTA file
 ========================================
 
-Representative sequences of a FASTA file under the edit distance.
+The representatives are medoids under the edit distance.
 
 `orchids.fasta` holds 94 sequences of lady's slipper orchids, about 700 letters each: the region of ITS1, 5.8S rRNA and
 ITS2 in GenBank's entries Z78439 to Z78533, as they come with the documentation of Biopython. GenBank sets no limits to
