@@ -12,6 +12,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from onebatchpam import _core, _tiles
+from onebatchpam.algorithms import rates
 from onebatchpam.data import parquet, sources
 
 # A shell starts background jobs with SIGINT ignored, and many tests send it.
@@ -38,6 +39,13 @@ def smallest_tiles(monkeypatch):
     """Cut all rows into the smallest possible tiles: one chunk of the swap search each."""
     for name in ("NATIVE_TILE_WORK", "SCIPY_TILE_WORK", "TILE_ENTRIES", "COMPARED_TILE_ENTRIES"):
         monkeypatch.setattr(_tiles, name, 1)
+
+
+@pytest.fixture
+def short_measurements(monkeypatch):
+    """Let `estimate_cost` measure the machine in a moment, and not well."""
+    monkeypatch.setattr(rates, "SECONDS_PER_RATE", 0.01)
+    monkeypatch.setattr(rates, "SEARCHED_ENTRIES", 2**16)
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ from onebatchpam import (
     select_representatives,
 )
 
-MEGABYTES = (0, 1, 2, 4, 8, 16, 32, 64, 1000)  # that are left to a call, one after the other
+MEGABYTES = (0, 1, 4, 16, 64, 1000)  # that are left to a call, one after the other
 X = make_rows(3000, 20)
 
 

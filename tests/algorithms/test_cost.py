@@ -13,14 +13,9 @@ import pytest
 
 import onebatchpam.dask
 from onebatchpam import FasterPAM, OneBatchPAM, _show, estimate_cost, medoid_silhouette, pair_metric
-from onebatchpam.algorithms import rates
 from onebatchpam.batch import sample
 
-
-@pytest.fixture(autouse=True)
-def short_measurements(monkeypatch):
-    monkeypatch.setattr(rates, "SECONDS_PER_RATE", 0.01)
-    monkeypatch.setattr(rates, "SEARCHED_ENTRIES", 2**16)
+pytestmark = pytest.mark.usefixtures("short_measurements")
 
 
 @pytest.mark.parametrize(
