@@ -36,7 +36,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
-    sources = [str(path) for folder in ("src/core", "tests/native") for path in Path(folder).rglob("*.?pp")]
+    sources = [str(path) for folder in ("src/core", "tests", "bench") for path in Path(folder).rglob("*.?pp")]
     session.run("clang-format", "--dry-run", "--Werror", *sources)
     session.run("zizmor", "--offline", "--quiet", ".github")
     session.run("sp-repo-review", ".", silent=True)

@@ -77,9 +77,8 @@ double step_rate() {
                 });
             });
         unrolled<rows>([&](auto row) __attribute__((always_inline)) {
-            unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
-                used += static_cast<double>(sums[row][v][0]);
-            });
+            unrolled<vectors>([&](auto v)
+                                  __attribute__((always_inline)) { used += static_cast<double>(sums[row][v][0]); });
         });
     });
     return used == 1 ? 0 : 1e-9 * n * rows * vectors * static_cast<double>(lanes<T>) / time;
