@@ -1,6 +1,6 @@
 #include "rounding.hpp"
 
-#include "search/column.hpp"
+#include "distances/column.hpp"
 
 #include <algorithm>
 #include <cmath>
