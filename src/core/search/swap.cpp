@@ -17,9 +17,6 @@ std::size_t tasks_of(std::size_t n_candidates) {
     return (n_candidates + candidates_per_task - 1) / candidates_per_task;
 }
 
-// Returns a distance, or infinity for NaN: so every point has a nearest medoid, whatever the entries of a block are.
-float known_distance(float d) { return d == d ? d : std::numeric_limits<float>::infinity(); }
-
 bool nearer(float d, std::int32_t slot, float other_d, std::int32_t other_slot) {
     return d < other_d || (d == other_d && slot < other_slot);
 }
