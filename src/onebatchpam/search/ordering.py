@@ -23,8 +23,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, tile_bounds
 from onebatchpam.blocks import WholeBlock, compute_checked
 from onebatchpam.metrics import are_dissimilarities
-from onebatchpam.search.confirmation import TransposedDistances
-from onebatchpam.space import Space
+from onebatchpam.space import Space, TransposedDistances
 
 
 @dataclass(frozen=True)
