@@ -21,7 +21,7 @@ from onebatchpam._parameters import (
 )
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.blocks import Block, WholeBlock, compute_checked, open_block, square_block
+from onebatchpam.blocks import Block, RecomputedBlock, WholeBlock, compute_checked, square_block
 from onebatchpam.bounds.dual import Deadline, Maximum, Priceable, Problem, maximise
 from onebatchpam.bounds.result import LowerBound
 from onebatchpam.bounds.sample import Sample, choose_ceilings, draw_sample
@@ -155,7 +155,7 @@ def open_all_candidates(space: Space, points: Indices, memory_limit: int, run: R
     """Return the block of all rows x points: whole if that fits in memory, otherwise recomputed in each pass."""
     whole = space.whole_block() if len(points) == space.n else None
     if whole is None and not is_kept(space.n, len(points), memory_limit):
-        return open_block(space.distances_to, points, None, 1, 0)
+        return RecomputedBlock.keeping_nothing(space.distances_to, points, None)
     if len(points) == space.n:
         return WholeBlock(square_block(space, run.n_jobs, run.stages))
     return WholeBlock(compute_checked(space.distances_to(points), run.stages))

@@ -7,7 +7,7 @@ import numpy as np
 from onebatchpam._parameters import check_medoids
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.blocks import Block, open_block
+from onebatchpam.blocks import Block, RecomputedBlock
 from onebatchpam.bounds import (
     NO_BOUND,
     Deadline,
@@ -89,7 +89,7 @@ class PartitionedProblem:
 
     def block_of(self, candidates: Indices) -> Block:
         """Return the block of these candidates x all points; its tiles are computed when they are needed."""
-        return open_block(self._known.space.distances_to, self._points, candidates, 1, 0)
+        return RecomputedBlock.keeping_nothing(self._known.space.distances_to, self._points, candidates)
 
     def price(self, multipliers: Multipliers, run: Run) -> Priced:
         """Price all rows where they are; gather those that the core should have."""
