@@ -19,6 +19,8 @@ from onebatchpam._warn import warn
 from onebatchpam.data.sources import KEPT_BYTES, READ_BYTES, Source, check_not_empty, read_state, refuse_changed
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
+# Names that hardly any column but an id has. The name alone decides, because no values are read before a fit.
+NAME_OF_ID_ONLY = re.compile(r"(.*[_ ])?(id|uuid|index)", re.IGNORECASE)
 
 
 class ParquetScan(os.PathLike[str]):
@@ -282,7 +284,7 @@ def open_parquet(X: Any, name: str) -> Source:
     vectors = [field.name for field in files.schema if is_vector(field.type)]
     others = [column for column in files.schema.names if column not in vectors]
     if not vectors:
-        warn_of_ids(files, name)
+        warn_of_names_of_ids(files, name)
         return ParquetSource(files, name)
     if len(vectors) > 1 or (others and files.are_chosen):
         raise ValueError(
@@ -298,9 +300,9 @@ def open_parquet(X: Any, name: str) -> Source:
     return VectorSource(files, name)
 
 
-def warn_of_ids(files: ParquetFiles, name: str) -> None:
-    """Warn if a column of numbers is an id, to judge by its name, and the user has not chosen the columns."""
-    ids = [column for column in files.schema.names if re.fullmatch(r"(.*[_ ])?(id|uuid|index)", column, re.IGNORECASE)]
+def warn_of_names_of_ids(files: ParquetFiles, name: str) -> None:
+    """Warn if a column of numbers is an id, to judge by its name alone, and the user has not chosen the columns."""
+    ids = [column for column in files.schema.names if NAME_OF_ID_ONLY.fullmatch(column)]
     if ids and len(files.schema.names) > len(ids) and not files.are_chosen:
         warn(
             f"the column {ids[0]!r} of {name} counts as a feature like the others, although its name is that of an id; "
