@@ -23,7 +23,7 @@ from onebatchpam._run import Run
 from onebatchpam._show import Columns, Table, show_size
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
-from onebatchpam.algorithms.base import open_rows
+from onebatchpam.algorithms.base import open_space_for_fit
 from onebatchpam.algorithms.onebatchpam import OneBatchPAM
 from onebatchpam.metrics import MetricLike
 from onebatchpam.search import Ordered, Prefixes, assign, find_empty, measure_prefixes, order_medoids
@@ -219,7 +219,7 @@ def find_representatives(
     """
     settings = model._check_settings()
     run = Run.of(settings)
-    space = open_rows(X, model, settings, sample_weight, fixed, candidates, names, estimator)
+    space = open_space_for_fit(X, model, settings, sample_weight, fixed, candidates, names, estimator)
     present = space.present(names)
     chosen = present.given_indices(model._select(present, settings.n_clusters, settings, run).medoids)
     labels = np.empty(space.n, np.int32) if with_labels else None

@@ -24,7 +24,7 @@ from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block, RecomputedBlock, WholeBlock, compute_checked, square_block
 from onebatchpam.bounds.dual import Deadline, Maximum, Priceable, Problem, maximise
 from onebatchpam.bounds.result import LowerBound
-from onebatchpam.bounds.sample import Sample, choose_ceilings, draw_sample
+from onebatchpam.bounds.sample import PointSample, choose_ceilings, draw_sample
 from onebatchpam.bounds.solution import Solution, compare_with_medoids
 from onebatchpam.metrics import MetricLike, resolve_metric
 from onebatchpam.space import Space, open_space
@@ -144,7 +144,7 @@ def bound_by_sample(
 
 
 def maximise_sample(
-    problem: Priceable, sample: Sample, confidence: float, deadline: Deadline, max_bytes: int, run: Run
+    problem: Priceable, sample: PointSample, confidence: float, deadline: Deadline, max_bytes: int, run: Run
 ) -> Maximum:
     """Return the best bound for all rows that holds with this confidence, given the problem of a sample of them."""
     found = maximise(problem, deadline, max_bytes, run)

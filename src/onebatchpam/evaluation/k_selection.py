@@ -22,7 +22,7 @@ from onebatchpam.algorithms import (
     InMemory,
     OneBatchPAM,
     improve,
-    open_rows,
+    open_space_for_fit,
     read_features,
     warn_if_imperfect,
 )
@@ -193,7 +193,7 @@ def select_k(
     ks = check_k_range(k_range)
     settings = copy(template).set_params(n_clusters=ks[-1], warm_start=False)._check_settings()
     run = Run.of(settings)
-    space = open_rows(X, template, settings, sample_weight, None, candidates, estimator=template)
+    space = open_space_for_fit(X, template, settings, sample_weight, None, candidates, estimator=template)
     features = read_features(space.rows)
     present = space.present()
     m = resolve_batch_size(settings.batch_size, present.n, ks[-1], present.metric, refined=settings.refine > 0)
