@@ -247,7 +247,7 @@ def compare(space: Space, candidates: Indices, points: Indices, best: int) -> Co
     for part in split_points(points, space.rows.row_size):
         of_best = space.distances_to(part, own).compute()[0].astype(np.float64)
         distances = space.distances_to(part, candidates)
-        for rows, tile in distances.each_tile(distances.dtype):
+        for rows, tile in distances.each_tile():
             if not are_dissimilarities(tile).all():
                 distances.refuse(rows, tile)
             differences = tile - of_best

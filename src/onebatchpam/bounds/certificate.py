@@ -171,11 +171,11 @@ def set_deadline(time_limit: float | None) -> Deadline:
     return Deadline(None if time_limit is None else min(check_positive(time_limit, "time_limit"), LONGEST_TIME))
 
 
-def check_confidence(confidence: Any, name: str = "confidence") -> float | None:
+def check_confidence(confidence: Any) -> float | None:
     """Check a probability of at least one half, or None, and return it."""
     if confidence is None:
         return None
     if not is_number(confidence) or not 0.5 <= confidence < 1:
         expected = "a probability from 0.5 to below 1, such as 0.95, or None"
-        raise ValueError(f"{describe(confidence, name)}: expected {expected}")
+        raise ValueError(f"{describe(confidence, 'confidence')}: expected {expected}")
     return float(confidence)

@@ -82,10 +82,10 @@ class Partitions:
         with named_partitions():
             return [found for found in self.runner.compute(tasks) if found is not None]
 
-    def keep(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Delayed]:
+    def keep(self, name: str, task: Callable[..., Any], *told: Any) -> list[Delayed]:
         """Start a task on every partition; the results stay on the workers as long as something refers to them."""
         with named_partitions():
-            return self.runner.start(self.tasks(name, task, *told, each=each))
+            return self.runner.start(self.tasks(name, task, *told))
 
     def run_on(self, numbers: NDArray[np.int64], name: str, task: Callable[..., Any], *told: Any) -> list[Any]:
         """Run a task on the partitions that hold the rows with these indices, and return the results."""

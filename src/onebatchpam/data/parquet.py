@@ -214,7 +214,7 @@ class VectorSource(Source):
     neighbours = None
     can_read_ahead = True
 
-    def __init__(self, files: ParquetFiles, name: str) -> None:
+    def __init__(self, files: ParquetFiles) -> None:
         self._files, self._column = files, files.schema.names[0]
         kind = files.schema.types[0]
         dtype = number_dtype(kind.value_type)
@@ -297,7 +297,7 @@ def open_parquet(X: Any, name: str) -> Source:
             f"{', '.join(map(repr, others))}. Choose columns by scan_parquet(path, columns=...)",
         )
         files.choose(vectors, name)
-    return VectorSource(files, name)
+    return VectorSource(files)
 
 
 def warn_of_names_of_ids(files: ParquetFiles, name: str) -> None:
