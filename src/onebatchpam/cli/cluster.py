@@ -157,7 +157,7 @@ def label_columns(rows: RowAssessment) -> dict[str, Any]:
 def medoid_table(data: Input, model: OneBatchPAM) -> Any:
     """Return the medoids with all their columns, after the numbers of their clusters; the largest cluster first."""
     clusters = model.describe_clusters()
-    # The columns of a matrix of dissimilarities are the rows, of which there may be very many.
+    # A matrix of dissimilarities has a column for each row of the data: too many to describe a medoid by.
     has_columns = data.metric != "precomputed"
     rows = data.content.take(clusters.medoid_indices) if has_columns else arrow().table({})
     columns = {

@@ -125,7 +125,7 @@ def price(
     distances = compare(partition, judged.places, metric, points)
     # The block is asked for nothing but these distances, so that it need not compare others.
     block = RecomputedBlock.keeping_nothing(lambda *_: distances, np.arange(len(points)), None)
-    # Arrays that came over the network may be anywhere in the buffer of their message.
+    # Arrays that came over the network lie anywhere in the buffer of their message, and may not be aligned.
     weights, caps = as_kernels_read(points.weights, np.float64), as_kernels_read(multipliers, np.float32)
     sums = block.weighted_sums(weights, 1, caps)
     labels = judged.solution.labels

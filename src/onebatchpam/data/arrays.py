@@ -20,7 +20,7 @@ from onebatchpam.data.rows import ArrayRows, Rows, SparseRows
 from onebatchpam.data.sources import open_npy
 from onebatchpam.data.stored import is_stored, open_stored_rows
 
-# Libraries whose arrays are in memory, but are not arrays of NumPy, and what makes an array of NumPy of theirs.
+# Libraries with arrays of their own, and what users should pass where NumPy cannot read such an array.
 TENSORS = {
     "torch": "X.cpu(), and X.to_dense() if it is sparse",
     "jax": "jax.device_get(X)",
