@@ -178,16 +178,22 @@ class ParquetFiles:
 
 
 class ParquetSource(Source):
-    """Parquet files of which all columns are numeric."""
+    """Parquet files, of which whole row groups are read."""
 
     neighbours = None
     can_read_ahead = True
 
-    def __init__(self, files: ParquetFiles, name: str) -> None:
-        self._files = files
-        self.shape, self.dtype = files.shape, common_dtype(files.schema, name)
-        self.edges = files.windows(self.shape[1] * self.dtype.itemsize)
+    def __init__(self, files: ParquetFiles, n_columns: int, dtype: np.dtype[Any]) -> None:
+        self._files, self.shape, self.dtype = files, (files.shape[0], n_columns), dtype
+        self.edges = files.windows(n_columns * dtype.itemsize)
         self.kept_bytes = KEPT_BYTES
+
+
+class NumberSource(ParquetSource):
+    """Parquet files of which all columns are numeric."""
+
+    def __init__(self, files: ParquetFiles, name: str) -> None:
+        super().__init__(files, files.shape[1], common_dtype(files.schema, name))
 
     @property
     def header(self) -> Any:
@@ -208,29 +214,14 @@ class ParquetSource(Source):
         return rows
 
 
-class VectorSource(Source):
+class VectorSource(ParquetSource):
     """Parquet files with a column of vectors, such as embeddings, which are the rows."""
 
-    neighbours = None
-    can_read_ahead = True
-
     def __init__(self, files: ParquetFiles) -> None:
-        self._files, self._column = files, files.schema.names[0]
-        kind = files.schema.types[0]
-        dtype = number_dtype(kind.value_type)
+        self._column = files.schema.names[0]
+        dtype = number_dtype(files.schema.types[0].value_type)
         assert dtype is not None  # the column is one of vectors
-        self.shape, self.dtype = (files.shape[0], self._find_length(kind)), dtype
-        self.edges = files.windows(self.shape[1] * self.dtype.itemsize)
-        self.kept_bytes = KEPT_BYTES
-
-    def _find_length(self, kind: Any) -> int:
-        """Return the length of the vectors: that of their type if it has one, otherwise that of the first vector."""
-        if hasattr(kind, "list_size"):
-            return int(kind.list_size)
-        if self._files.shape[0] == 0:
-            return 0
-        first = self._files.take(np.array([0])).column(self._column)
-        return 0 if first.null_count else len(first[0])
+        super().__init__(files, find_length(files), dtype)
 
     def show(self, indices: Indices) -> Any:
         return as_frame(self._files.take(indices))
@@ -260,21 +251,28 @@ class VectorSource(Source):
             )
 
 
-class EncodedSource(Source):
+class EncodedSource(ParquetSource):
     """A mixed table in Parquet files that a metric encodes as numbers; a window is encoded when it is read."""
 
-    neighbours = None
-    can_read_ahead = True
     is_encoded = True
 
     def __init__(self, files: ParquetFiles, encode: Callable[[Any], NDArray[np.float32]]) -> None:
-        self._files, self._encode = files, encode
-        self.shape, self.dtype = files.shape, np.dtype(np.float32)
-        self.edges = files.windows(self.shape[1] * self.dtype.itemsize)
-        self.kept_bytes = KEPT_BYTES
+        super().__init__(files, files.shape[1], np.dtype(np.float32))
+        self._encode = encode
 
     def read(self, start: int, stop: int) -> NDArray[np.float32]:
         return np.concatenate([self._encode(table) for table in self._files.read_groups(start, stop)])
+
+
+def find_length(files: ParquetFiles) -> int:
+    """Return the length of the vectors: that of their type if it has one, otherwise that of the first vector."""
+    kind = files.schema.types[0]
+    if hasattr(kind, "list_size"):
+        return int(kind.list_size)
+    if files.shape[0] == 0:
+        return 0
+    first = files.take(np.array([0])).column(files.schema.names[0])
+    return 0 if first.null_count else len(first[0])
 
 
 def open_parquet(X: Any, name: str) -> Source:
@@ -285,7 +283,7 @@ def open_parquet(X: Any, name: str) -> Source:
     others = [column for column in files.schema.names if column not in vectors]
     if not vectors:
         warn_of_names_of_ids(files, name)
-        return ParquetSource(files, name)
+        return NumberSource(files, name)
     if len(vectors) > 1 or (others and files.are_chosen):
         raise ValueError(
             f"{name} has the columns {describe_columns(files.schema)}: expected one column of vectors, or columns of "
