@@ -20,7 +20,7 @@ from onebatchpam._parameters import (
     check_integer,
 )
 from onebatchpam._run import Run
-from onebatchpam._show import Columns, Table, show_size
+from onebatchpam._show import Columns, PrintedTable, show_size
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
 from onebatchpam.algorithms.base import open_space_for_fit
@@ -38,7 +38,7 @@ MOST_LINES = 10
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Representatives(Table):
+class Representatives(PrintedTable):
     """Rows that stand for all rows, the most important first; it prints as a table.
 
     Every prefix is a selection of its own: ``indices[:j]`` are j good representatives, for any j.

@@ -18,7 +18,7 @@ import sklearn
 
 from onebatchpam._core import __version__
 from onebatchpam._progress import Stages
-from onebatchpam._show import Columns, Table, show_seconds
+from onebatchpam._show import Columns, PrintedTable, show_seconds
 from onebatchpam.algorithms import OneBatchPAM
 from onebatchpam.answers import ClusterTable, RowAssessment, assess, mean_silhouette
 from onebatchpam.bounds import LowerBound
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
         print(ClusterLines(data, model.describe_clusters()))
 
 
-class ClusterLines(Table):
+class ClusterLines(PrintedTable):
     """The clusters as they are printed: the largest ones, with the names of their medoids."""
 
     def __init__(self, data: Input, clusters: ClusterTable) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam.cli.formats import StoredTable, Table, arrow
+from onebatchpam.cli.formats import ParquetTable, Table, arrow
 from onebatchpam.cli.messages import UsageError
 
 # A column of text whose values nearly all differ, such as names, says nothing about groups of rows.
@@ -81,7 +81,7 @@ def parse_kinds(options: Sequence[str]) -> dict[str, Any]:
     return kinds
 
 
-def judge_columns(table: Table | StoredTable, options: ColumnOptions) -> list[ColumnUse]:
+def judge_columns(table: Table | ParquetTable, options: ColumnOptions) -> list[ColumnUse]:
     """Return the use of each column."""
     known = table.schema.names
     mentioned = [*(options.columns or ()), *options.drop, *(options.kinds or {}), options.id, options.weight]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._parameters import check_verbose
 from onebatchpam._progress import Stages
-from onebatchpam._show import Columns, Table
+from onebatchpam._show import Columns, PrintedTable
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms import check_labels, split_clusters, split_points
 from onebatchpam.metrics import MetricLike, are_dissimilarities, resolve_metric, resolve_threads
@@ -21,7 +21,7 @@ MOST_LINES = 20  # the printed table has no more clusters than this; the attribu
 
 
 @dataclass(frozen=True, repr=False)
-class ClusterStatistics(Table):
+class ClusterStatistics(PrintedTable):
     """How compact and how well separated clusters are, the result of `cluster_statistics`; it prints as a table.
 
     Attributes

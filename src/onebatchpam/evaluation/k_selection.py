@@ -15,7 +15,7 @@ from sklearn.base import clone
 from onebatchpam._parameters import check_integer, describe
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
-from onebatchpam._show import Columns, Table
+from onebatchpam._show import Columns, PrintedTable
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms import (
     BatchSearch,
@@ -38,7 +38,7 @@ SMALLEST_ELBOW = 0.05
 
 
 @dataclass(frozen=True, repr=False)
-class KSelection(Table):
+class KSelection(PrintedTable):
     """The result of `select_k`; it prints as a table, and is one in a notebook.
 
     Attributes
