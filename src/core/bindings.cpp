@@ -19,6 +19,7 @@
 
 #include "arguments.hpp"
 #include "block.hpp"
+#include "distances/column.hpp"
 #include "distances/custom.hpp"
 #include "distances/gower.hpp"
 #include "distances/packed_columns.hpp"
@@ -26,7 +27,6 @@
 #include "kernels/table.hpp"
 #include "parallel.hpp"
 #include "search/arms.hpp"
-#include "search/column.hpp"
 #include "search/dual.hpp"
 #include "search/reduce.hpp"
 #include "search/silhouette.hpp"

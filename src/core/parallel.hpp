@@ -3,6 +3,7 @@
 // round is often shorter than the time that it takes to wake a thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -123,6 +124,15 @@ inline std::size_t tiles_of(std::size_t n, std::size_t per_tile) { return (n + p
 inline void parallel_for(int n_threads, std::size_t n_tasks, const std::function<void(std::size_t, int)>& task) {
     const std::size_t useful = n_tasks < static_cast<std::size_t>(n_threads) ? n_tasks : n_threads;
     Team(static_cast<int>(useful)).run(n_tasks, task);
+}
+
+// Calls work(i) once for every i below n; a thread takes `per_task` of them at a time.
+template <class Work>
+void parallel_for_each(int n_threads, std::size_t n, std::size_t per_task, const Work& work) {
+    parallel_for(n_threads, tiles_of(n, per_task), [&](std::size_t task, int) {
+        const std::size_t stop = std::min(n, (task + 1) * per_task);
+        for (std::size_t i = task * per_task; i < stop; ++i) work(i);
+    });
 }
 
 }  // namespace obp

@@ -82,12 +82,26 @@ def sample_by_weight(
         others = rows_of_ranks(ranks.astype(np.int64), include)
         return Batch(np.sort(np.concatenate([include, others])), weights[:size])
     rates = np.maximum(weights / weights.max(), SMALLEST_RATE)
+    drawn, estimates = draw_first_to_ring(weights, rates, size, include, rng)
+    return Batch(drawn, scale_to_mean(estimates, weights.mean()))
+
+
+def draw_first_to_ring(
+    weights: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    size: int,
+    include: Indices,
+    rng: np.random.RandomState,
+) -> tuple[Indices, NDArray[np.float64]]:
+    """Return the rows whose clocks ring first, in ascending order, and their weights as estimates for all rows.
+
+    The clocks of rows to include ring at once.
+    """
     clocks = ring_clocks(rates, rng)
     clocks[include] = 0
     order = np.argpartition(clocks, size)
     drawn = np.sort(order[:size])
-    estimates = estimate_weights(weights[drawn], rates[drawn], clocks[order[size]])
-    return Batch(drawn, scale_to_mean(estimates, weights.mean()))
+    return drawn, estimate_weights(weights[drawn], rates[drawn], clocks[order[size]])
 
 
 def sample_odds(
@@ -125,11 +139,7 @@ def draw_by_odds(
 
     The weights of the sample make up for unequal odds of being drawn, and have the mean of the weights of all rows.
     """
-    clocks = ring_clocks(odds, rng)
-    clocks[include] = 0
-    order = np.argpartition(clocks, size)
-    drawn = np.sort(order[:size])
-    estimates = estimate_weights(weights[drawn], odds[drawn], clocks[order[size]])
+    drawn, estimates = draw_first_to_ring(weights, odds, size, include, rng)
     places = np.searchsorted(drawn, include)
     estimates[places] = weights[include]  # rows drawn for certain stand only for themselves
     return Batch(drawn, scale_to_mean(estimates, weights.mean()))

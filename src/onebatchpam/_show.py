@@ -16,7 +16,7 @@ Columns = dict[str, list[str]]  # the cells of a table, a list for each heading;
 Items = list[tuple[str, str]]  # names and values, one line for each
 
 
-class Table(ABC):
+class PrintedTable(ABC):
     """A result that prints as a table, and as an HTML table in a notebook."""
 
     @abstractmethod

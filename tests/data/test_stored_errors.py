@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from onebatchpam import OneBatchPAM
-from onebatchpam.data.stored import open_rows
+from onebatchpam.data.stored import open_stored_rows
 from stored import Recorded, as_memmap, as_npy, as_parquet, parquet, pyarrow
 
 pytestmark = pytest.mark.usefixtures("small_windows")
@@ -35,7 +35,7 @@ class TestErrors:
 
     def test_large_numbers_are_no_infinity(self, X, tmp_path):
         X = np.full((50, 6), 1e38, np.float32)
-        np.testing.assert_array_equal(open_rows(as_memmap(X, tmp_path), "X").in_memory().values, X)
+        np.testing.assert_array_equal(open_stored_rows(as_memmap(X, tmp_path), "X").in_memory().values, X)
 
     def test_a_file_that_cannot_be_read_to_its_end(self, X):
         class Broken(Recorded):

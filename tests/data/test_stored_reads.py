@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from onebatchpam import OneBatchPAM, _tiles
 from onebatchpam.data import sources
-from onebatchpam.data.stored import open_rows
+from onebatchpam.data.stored import open_stored_rows
 from stored import Recorded, as_memmap
 
 pytestmark = pytest.mark.usefixtures("small_windows")
@@ -30,7 +30,7 @@ class TestWhatIsRead:
 
     def test_one_pass_for_one_round(self, X):
         stored = Recorded(X)
-        rows = open_rows(stored, "X")
+        rows = open_stored_rows(stored, "X")
         for start in range(0, len(X), 10):
             np.testing.assert_array_equal(rows.tile(slice(start, start + 10)), X[start : start + 10])
         starts, stops = zip(*stored.reads, strict=True)
@@ -47,14 +47,14 @@ class TestWhatIsRead:
     def test_what_had_to_be_decoded_is_kept_while_there_is_room(self, X, monkeypatch):
         monkeypatch.setattr(sources, "KEPT_BYTES", 2 * X.nbytes)
         stored = Recorded(X)
-        rows = open_rows(stored, "X")
+        rows = open_stored_rows(stored, "X")
         for _ in range(3):
             assert np.array_equal(rows.in_memory().values, X)
         assert sum(stop - start for start, stop in stored.reads) == len(X)
 
     def test_a_few_rows_are_read_alone_and_in_order(self, X):
         stored = Recorded(X)
-        rows, indices = open_rows(stored, "X"), np.array([600, 3, 300, 601, 3])
+        rows, indices = open_stored_rows(stored, "X"), np.array([600, 3, 300, 601, 3])
         np.testing.assert_array_equal(rows.take(indices).values, X[indices])
         assert stored.reads == [(3, 4), (300, 301), (600, 602)]
 
@@ -62,14 +62,14 @@ class TestWhatIsRead:
         monkeypatch.setattr(sources, "KEPT_BYTES", 0)
         stored = Recorded(X)
         stored.chunks = (350, 6)
-        rows, indices = open_rows(stored, "X"), np.arange(0, len(X), 2)
+        rows, indices = open_stored_rows(stored, "X"), np.arange(0, len(X), 2)
         for some in np.split(indices, range(20, len(indices), 20)):
             np.testing.assert_array_equal(rows.take(some).values, X[some])
         assert stored.reads == [(0, 350), (350, 700)]
 
     def test_rows_that_had_to_be_decoded_are_kept(self, X):
         stored = Recorded(X)
-        rows, indices = open_rows(stored, "X"), np.arange(0, len(X), 40)
+        rows, indices = open_stored_rows(stored, "X"), np.arange(0, len(X), 40)
         for chosen in (indices, indices[::-2], indices[3:8], np.append(indices, 5)):
             np.testing.assert_array_equal(rows.take(chosen).values, X[chosen])
         assert stored.reads == [*((row, row + 1) for row in indices), (5, 6)]
@@ -100,7 +100,7 @@ def test_rows_by_slice_and_by_index(data):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in constants.items():
             patch.setattr(sources, name, value)
-        rows = open_rows(stored, "X")
+        rows = open_stored_rows(stored, "X")
         for _ in range(data.draw(st.integers(1, 6))):
             if data.draw(st.booleans()):
                 start = data.draw(st.integers(0, n - 1))
@@ -115,7 +115,7 @@ def test_chunks_too_large_for_memory_are_read_in_parts(X, monkeypatch):
     monkeypatch.setattr(sources, "LARGEST_READ_BYTES", 3000)
     stored = Recorded(X)
     stored.chunks = (len(X), 1)
-    np.testing.assert_array_equal(open_rows(stored, "X").in_memory().values, X)
+    np.testing.assert_array_equal(open_stored_rows(stored, "X").in_memory().values, X)
     assert max(stop - start for start, stop in stored.reads) < 100
 
 
@@ -126,7 +126,7 @@ class TestNpyFiles:
         return tmp_path / "X.npy"
 
     def test_a_file_that_is_replaced_is_read_as_it_was(self, X, path, tmp_path, small_windows):
-        rows = open_rows(path, "X")
+        rows = open_stored_rows(path, "X")
         np.save(tmp_path / "other.npy", X + 1)
         (tmp_path / "other.npy").replace(path)
         np.testing.assert_array_equal(rows.in_memory().values, X)
@@ -135,15 +135,15 @@ class TestNpyFiles:
     def test_fortran_order(self, dtype, X, tmp_path, small_windows):
         X = (9 * X).astype(dtype)
         np.save(tmp_path / "F.npy", np.asfortranarray(X))
-        rows = open_rows(tmp_path / "F.npy", "X")
+        rows = open_stored_rows(tmp_path / "F.npy", "X")
         np.testing.assert_array_equal(rows.in_memory().values, X)
         np.testing.assert_array_equal(rows.take(np.array([699, 3, 400])).values, X[[699, 3, 400]])
 
     def test_a_broken_file_is_named(self, tmp_path):
         (tmp_path / "X.npy").write_bytes(b"no array")
         with pytest.raises(ValueError, match=r"X is the file '.*X\.npy', which cannot be read as \.npy"):
-            open_rows(tmp_path / "X.npy", "X")
+            open_stored_rows(tmp_path / "X.npy", "X")
         np.savez(tmp_path / "two", a=np.ones(3), b=np.ones(3))
         (tmp_path / "two.npz").rename(tmp_path / "two.npy")
         with pytest.raises(ValueError, match=r"two\.npy'.*expected one array"):
-            open_rows(tmp_path / "two.npy", "X")
+            open_stored_rows(tmp_path / "two.npy", "X")

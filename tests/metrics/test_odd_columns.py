@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from onebatchpam import OneBatchPAM, RandomMedoids, select_k
-from onebatchpam.metrics.columns import are_dates_as_text, look_like_ids
+from onebatchpam.metrics.columns import are_dates_as_text, are_numbers_like_ids
 
 N = 300
 
@@ -118,11 +118,11 @@ def test_select_k():
 
 
 def test_numbers_that_look_like_ids():
-    assert look_like_ids(np.arange(19.0)) is None
-    assert look_like_ids(np.r_[np.full(30, np.nan), np.arange(19)]) is None
-    assert look_like_ids(np.r_[np.arange(20.0), np.nan])
-    assert not look_like_ids(np.r_[np.arange(20.0), 0])
-    assert not look_like_ids(np.arange(20) + 0.5)
+    assert are_numbers_like_ids(np.arange(19.0)) is None
+    assert are_numbers_like_ids(np.r_[np.full(30, np.nan), np.arange(19)]) is None
+    assert are_numbers_like_ids(np.r_[np.arange(20.0), np.nan])
+    assert not are_numbers_like_ids(np.r_[np.arange(20.0), 0])
+    assert not are_numbers_like_ids(np.arange(20) + 0.5)
 
 
 def test_dates_as_text():

@@ -7,6 +7,7 @@
 // GowerColumns   (gower.hpp)   rows of mixed tables, with missing values
 // SparseColumns  (sparse.hpp)  sparse rows
 // CustomMetric   (custom.hpp)  dense rows, by a function that the user compiled
+// fill_column    (column.hpp)  dense rows to one point, which is not packed
 //
 // PackedColumns packs the points once, into panels. It packs rows tile by tile, and has each tile filled by the
 // kernels.

@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::size_t candidates_per_task = 64;
 
-// Calls task(i) for each of n candidates.
-template <class Task>
-void for_each_candidate(std::size_t n, int n_threads, const Task& task) {
-    parallel_for(n_threads, tiles_of(n, candidates_per_task), [&](std::size_t tile, int) {
-        const std::size_t stop = std::min(n, (tile + 1) * candidates_per_task);
-        for (std::size_t i = tile * candidates_per_task; i < stop; ++i) task(i);
-    });
-}
-
 const float* row_of(const Candidates& candidates, std::size_t i) {
     return candidates.block.row(static_cast<std::size_t>(candidates.rows[i]));
 }
@@ -30,7 +21,7 @@ const float* row_of(const Candidates& candidates, std::size_t i) {
 
 void add_build_moments(const Candidates& candidates, const BuildView& state, Moments* moments, int n_threads) {
     const Kernels& level = kernels();
-    for_each_candidate(candidates.n, n_threads, [&](std::size_t i) {
+    parallel_for_each(n_threads, candidates.n, candidates_per_task, [&](std::size_t i) {
         const Moments added = level.build_moments(state, row_of(candidates, i));
         moments[i].sum += added.sum;
         moments[i].squares += added.squares;
@@ -39,13 +30,13 @@ void add_build_moments(const Candidates& candidates, const BuildView& state, Mom
 
 void add_swap_moments(const Candidates& candidates, const SwapView& state, Moments* moments, int n_threads) {
     const Kernels& level = kernels();
-    for_each_candidate(candidates.n, n_threads, [&](std::size_t i) {
+    parallel_for_each(n_threads, candidates.n, candidates_per_task, [&](std::size_t i) {
         level.add_swap_moments(state, row_of(candidates, i), moments + i * (state.k + 1));
     });
 }
 
 void bound_gains(const Arms& arms, double n_points, double width, double* highest, double* surest, int n_threads) {
-    for_each_candidate(arms.n, n_threads, [&](std::size_t i) {
+    parallel_for_each(n_threads, arms.n, candidates_per_task, [&](std::size_t i) {
         const Moments* shared = arms.moments + i * (arms.k + 1);
         highest[i] = surest[i] = -std::numeric_limits<double>::infinity();
         const auto take_in = [&](double sum, double squares) {

@@ -31,15 +31,13 @@ void reduced_costs(std::size_t n_rows, const std::int64_t* starts, const Column*
         const double difference = static_cast<double>(values[at]) - static_cast<double>(multipliers[j]);
         return weights[j] * (difference - std::fabs(difference));
     };
-    parallel_for(n_threads, tiles_of(n_rows, rows_per_task), [&](std::size_t task, int) {
-        for (std::size_t i = task * rows_per_task; i < std::min(n_rows, (task + 1) * rows_per_task); ++i) {
-            double sums[n_sums] = {};
-            std::int64_t at = starts[i];
-            for (; at + n_sums <= starts[i + 1]; at += n_sums)
-                for (std::int64_t s = 0; s < n_sums; ++s) sums[s] += doubled_cost(at + s);
-            for (; at < starts[i + 1]; ++at) sums[0] += doubled_cost(at);
-            costs[i] = 0.5 * ((sums[0] + sums[1]) + (sums[2] + sums[3]));
-        }
+    parallel_for_each(n_threads, n_rows, rows_per_task, [&](std::size_t i) {
+        double sums[n_sums] = {};
+        std::int64_t at = starts[i];
+        for (; at + n_sums <= starts[i + 1]; at += n_sums)
+            for (std::int64_t s = 0; s < n_sums; ++s) sums[s] += doubled_cost(at + s);
+        for (; at < starts[i + 1]; ++at) sums[0] += doubled_cost(at);
+        costs[i] = 0.5 * ((sums[0] + sums[1]) + (sums[2] + sums[3]));
     });
 }
 

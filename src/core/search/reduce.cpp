@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::size_t rows_per_task = 64;
 
-template <class Work>
-void for_each_row(std::size_t n_rows, int n_threads, const Work& work) {
-    parallel_for(n_threads, tiles_of(n_rows, rows_per_task), [&](std::size_t task, int) {
-        for (std::size_t i = task * rows_per_task; i < std::min(n_rows, (task + 1) * rows_per_task); ++i) work(i);
-    });
-}
-
 // Calls keep(j) for every column j whose entry is below its threshold, in order.
 template <class Keep>
 void for_each_below(const float* row, const float* thresholds, std::size_t m, const Keep& keep) {
@@ -37,7 +30,7 @@ void for_each_below(const float* row, const float* thresholds, std::size_t m, co
 }  // namespace
 
 void count_below(const BlockView& rows, const float* thresholds, std::int64_t* counts, int n_threads) {
-    for_each_row(rows.n_rows, n_threads, [&](std::size_t i) {
+    parallel_for_each(n_threads, rows.n_rows, rows_per_task, [&](std::size_t i) {
         std::int64_t count = 0;
         for_each_below(rows.row(i), thresholds, rows.n_columns, [&](std::size_t) { ++count; });
         counts[i] = count;
@@ -48,7 +41,7 @@ template <class Column>
 bool reduce_rows(const BlockView& rows, const float* thresholds, const std::int64_t* starts, Column* columns,
                  float* values, int n_threads) {
     std::atomic<bool> fits{true};
-    for_each_row(rows.n_rows, n_threads, [&](std::size_t i) {
+    parallel_for_each(n_threads, rows.n_rows, rows_per_task, [&](std::size_t i) {
         const float* row = rows.row(i);
         std::int64_t at = starts[i];
         const std::int64_t end = starts[i + 1];
@@ -68,7 +61,7 @@ template <class Column>
 bool expand_rows(std::size_t n_rows, std::size_t n_columns, const std::int64_t* starts, const Column* columns,
                  const float* values, float* out, std::size_t out_stride, int n_threads) {
     std::atomic<bool> fits{true};
-    for_each_row(n_rows, n_threads, [&](std::size_t i) {
+    parallel_for_each(n_threads, n_rows, rows_per_task, [&](std::size_t i) {
         float* row = out + i * out_stride;
         std::fill_n(row, n_columns, std::numeric_limits<float>::infinity());
         for (std::int64_t at = starts[i]; at < starts[i + 1]; ++at) {

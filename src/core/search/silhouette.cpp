@@ -33,9 +33,6 @@ void insert(Nearest& nearest, float distance, std::int32_t slot) {
     }
 }
 
-// Returns a distance, or infinity for NaN: so every point has a nearest medoid, whatever the entries of a block are.
-float known_distance(float d) { return d == d ? d : std::numeric_limits<float>::infinity(); }
-
 }  // namespace
 
 SilhouetteSearch::SilhouetteSearch(std::size_t n_candidates, const std::int64_t* medoids, std::size_t k,

@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::size_t candidates_per_task = 32, max_chunks_ahead = 16;
 
-std::size_t tasks_of(std::size_t n_candidates) {
-    return (n_candidates + candidates_per_task - 1) / candidates_per_task;
-}
-
-// Returns a distance, or infinity for NaN: so every point has a nearest medoid, whatever the entries of a block are.
-float known_distance(float d) { return d == d ? d : std::numeric_limits<float>::infinity(); }
-
 bool nearer(float d, std::int32_t slot, float other_d, std::int32_t other_slot) {
     return d < other_d || (d == other_d && slot < other_slot);
 }
@@ -131,7 +124,7 @@ SwapSearch::Improving SwapSearch::find_improving(const BlockView& rows, std::siz
         const std::size_t chunks_ahead = std::min(max_chunks_ahead, n_idle_ / (8 * chunk_size));
         const std::size_t end = std::min(rows.n_rows, end_of_chunk(first + begin + chunks_ahead * chunk_size) - first);
         gains.resize(end - begin);
-        team.run(tasks_of(gains.size()), [&](std::size_t task, int thread) {
+        team.run(tiles_of(gains.size(), candidates_per_task), [&](std::size_t task, int thread) {
             const std::size_t stop = std::min(gains.size(), (task + 1) * candidates_per_task);
             for (std::size_t i = task * candidates_per_task; i < stop; ++i)
                 gains[i] = evaluate(rows.row(begin + i), scratch.data() + static_cast<std::size_t>(thread) * k).gain;

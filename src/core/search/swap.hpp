@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "block.hpp"
@@ -21,6 +22,9 @@
 #include "parallel.hpp"
 
 namespace obp {
+
+// Returns a distance, or infinity for NaN: so every point has a nearest medoid, whatever the entries of a block are.
+inline float known_distance(float d) { return d == d ? d : std::numeric_limits<float>::infinity(); }
 
 class SwapSearch {
 public:

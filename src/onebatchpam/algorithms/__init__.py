@@ -13,7 +13,7 @@ In: the arguments of `fit`. Out: the fitted attributes; a fit that fails leaves 
 
 from onebatchpam.algorithms.alternate import Alternate
 from onebatchpam.algorithms.banditpam import BanditPAM
-from onebatchpam.algorithms.base import MedoidEstimator, open_rows, read_features
+from onebatchpam.algorithms.base import MedoidEstimator, open_space_for_fit, read_features
 from onebatchpam.algorithms.batch_search import BatchSearch
 from onebatchpam.algorithms.clara import FasterCLARA
 from onebatchpam.algorithms.clarans import CLARANS
@@ -29,7 +29,7 @@ from onebatchpam.algorithms.fastermsc import DynMSC, FasterMSC
 from onebatchpam.algorithms.fasterpam import FasterPAM
 from onebatchpam.algorithms.onebatchpam import OneBatchPAM, improve
 from onebatchpam.algorithms.pam import PAM
-from onebatchpam.algorithms.population import InMemory, Sample
+from onebatchpam.algorithms.population import InMemory, SearchSample
 from onebatchpam.algorithms.representative_selector import RepresentativeSelector
 from onebatchpam.algorithms.representatives import Representatives, select_representatives
 from onebatchpam.algorithms.result import (

@@ -164,7 +164,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         k = settings.n_clusters
         check_labels_out(labels_out, "labels_out", None, k)
         run = Run.of(settings)
-        space = open_rows(X, self, settings, sample_weight, fixed_medoids, candidates, estimator=self)
+        space = open_space_for_fit(X, self, settings, sample_weight, fixed_medoids, candidates, estimator=self)
         features = read_features(space.rows)
         check_labels_out(labels_out, "labels_out", space.n, k)
         present = space.present()
@@ -441,7 +441,7 @@ def set_input_tags(tags: Tags, metric: MetricLike) -> None:
     tags.input_tags.two_d_array = not own.takes_only_text
 
 
-def open_rows(
+def open_space_for_fit(
     X: ArrayLike,
     model: MedoidEstimator,
     settings: Settings,

@@ -16,7 +16,7 @@ from onebatchpam._parameters import Settings
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms.effort import CORE_PER_MEDOID, count_starts, has_core
-from onebatchpam.algorithms.population import InMemory, Sample
+from onebatchpam.algorithms.population import InMemory, SearchSample
 from onebatchpam.algorithms.result import Selection, advise_more_passes
 from onebatchpam.batch import count_screened, draw_batch
 from onebatchpam.bounds import find_core
@@ -43,7 +43,7 @@ class Population(Measurable, Protocol):
     holds_all_rows: bool  # whether the space has all rows, in memory or in files
 
     def count_searched(self, m: int, k: int, rounds: int) -> int: ...
-    def sample(self, first: Indices, include: Indices, size: int) -> Sample: ...
+    def sample(self, first: Indices, include: Indices, size: int) -> SearchSample: ...
 
 
 @dataclass(frozen=True)
@@ -179,11 +179,11 @@ class BatchSearch:
         )
 
 
-def sample_rows(population: Population, starts: list[Start], size: int, k: int, run: Run) -> Sample:
+def sample_rows(population: Population, starts: list[Start], size: int, k: int, run: Run) -> SearchSample:
     """Return the rows that the search runs on: a sample of this size, or all rows if they are no more."""
     if size == population.n:
         assert isinstance(population, InMemory)  # few rows of a Dask collection are gathered before a fit
-        return Sample(population, np.arange(size))
+        return SearchSample(population, np.arange(size))
     rows = [start for start in starts if not isinstance(start, Build)]
     if not rows:  # BUILD has no medoids before there is a sample, so random rows tell which rows are far
         rows = [draw_by_weight(population.space, k, run.rng)]

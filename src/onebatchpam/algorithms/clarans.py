@@ -17,12 +17,12 @@ from onebatchpam.metrics import MetricLike
 from onebatchpam.search import choose_start, further_starts, wander
 from onebatchpam.space import Space
 
-# The published numbers of neighbours that are tried in vain: a share of all, but at least this many.
+# A search ends after this share of all candidates was tried in vain, but at least so many, as was published.
 SHARE_OF_NEIGHBORS, LEAST_NEIGHBORS = 0.0125, 250
 
 
 def resolve_max_neighbors(max_neighbors: int | None, n_candidates: int) -> int:
-    """Return how many rows in a row are tried in vain before a search ends; None stands for "auto"."""
+    """Return how many rows are tried in vain, one after the other, before a search ends; None stands for "auto"."""
     return max(LEAST_NEIGHBORS, round(SHARE_OF_NEIGHBORS * n_candidates)) if max_neighbors is None else max_neighbors
 
 

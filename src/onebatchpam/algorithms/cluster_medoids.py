@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._parameters import as_array, check_candidates, check_seed, check_verbose
 from onebatchpam._progress import Stages
-from onebatchpam._show import Columns, Table
+from onebatchpam._show import Columns, PrintedTable
 from onebatchpam._tiles import Indices
 from onebatchpam.metrics import MetricLike, are_dissimilarities, resolve_metric, resolve_threads
 from onebatchpam.search import split_by_label
@@ -35,7 +35,7 @@ MOST_POINT_ENTRIES = 2**23
 
 
 @dataclass(frozen=True, repr=False)
-class ClusterMedoids(Table):
+class ClusterMedoids(PrintedTable):
     """The medoids of a labelling; they print as a table.
 
     Attributes
@@ -247,7 +247,7 @@ def compare(space: Space, candidates: Indices, points: Indices, best: int) -> Co
     for part in split_points(points, space.rows.row_size):
         of_best = space.distances_to(part, own).compute()[0].astype(np.float64)
         distances = space.distances_to(part, candidates)
-        for rows, tile in distances.each_tile(distances.dtype):
+        for rows, tile in distances.each_tile():
             if not are_dissimilarities(tile).all():
                 distances.refuse(rows, tile)
             differences = tile - of_best

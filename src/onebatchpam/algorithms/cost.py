@@ -174,14 +174,14 @@ def check_shape(n: Any, n_features: Any, *, is_needed: bool) -> tuple[int, int]:
     return n, check_integer(n_features, "n_features", at_least=1, at_most=MOST_FEATURES)
 
 
-def check_dtype(dtype: Any, name: str = "dtype") -> np.dtype[Any]:
+def check_dtype(dtype: Any) -> np.dtype[Any]:
     """Check the type of numbers, given by its name or as NumPy's type, and return it."""
     try:
         known = None if dtype is None else np.dtype(dtype)
     except (TypeError, ValueError):
         known = None
     if known is None or known.name not in DTYPES:
-        raise ValueError(f"{describe(dtype, name)}: expected one of {', '.join(map(repr, DTYPES))}")
+        raise ValueError(f"{describe(dtype, 'dtype')}: expected one of {', '.join(map(repr, DTYPES))}")
     return known
 
 

@@ -37,7 +37,7 @@ from onebatchpam.space import Space, TiledDistances
 
 
 @dataclass(frozen=True)
-class Sample:
+class SearchSample:
     """Rows that stand for all rows of a population in the batch search."""
 
     population: InMemory
@@ -46,7 +46,7 @@ class Sample:
     @classmethod
     def of(
         cls, space: Space, indices: Indices, weights: NDArray[np.float64], k: int, memory_limit: int, run: Run
-    ) -> Sample:
+    ) -> SearchSample:
         """Return the sample of rows of a space, which are copied if they fit in memory."""
         part = space.part(indices, weights)
         n_bytes = part.n * part.rows.row_size * part.rows.dtype.itemsize
@@ -122,12 +122,12 @@ class InMemory:
         """Return the number of rows that a search for k medoids with m batch points runs on."""
         return sample_size(self.n, m, k, rounds)
 
-    def sample(self, first: Indices, include: Indices, size: int) -> Sample:
+    def sample(self, first: Indices, include: Indices, size: int) -> SearchSample:
         """Return a sample of rows for a search; the first medoids tell which rows are far, others may be included."""
         self._odds = find_odds(self.space, first, self._run)
         rows = np.union1d(include, self.space.fixed)
         drawn = draw_by_odds(self.space.weights, self._odds, size, rows, self._run.rng)
-        return Sample.of(self.space, drawn.indices, drawn.weights, self._k, self._memory_limit, self._run)
+        return SearchSample.of(self.space, drawn.indices, drawn.weights, self._k, self._memory_limit, self._run)
 
     def search(self, block: Block, start: Start, weights: NDArray[np.float64], options: SwapOptions) -> SwapResult:
         """Search for medoids among all candidates; row i of the block belongs to row i of the space."""

@@ -13,8 +13,7 @@ from onebatchpam import _core
 from onebatchpam._run import Run
 from onebatchpam.batch import MemoryScan, round_sizes
 from onebatchpam.blocks import WholeBlock
-from onebatchpam.search import TransposedDistances
-from onebatchpam.space import Space
+from onebatchpam.space import Space, TransposedDistances
 
 # Trials grow until one takes so long, or until they are as large as the data: short ones mostly measure how long it
 # takes to begin, and to wake threads.

@@ -20,10 +20,10 @@ from onebatchpam._parameters import (
     check_integer,
 )
 from onebatchpam._run import Run
-from onebatchpam._show import Columns, Table, show_size
+from onebatchpam._show import Columns, PrintedTable, show_size
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
-from onebatchpam.algorithms.base import open_rows
+from onebatchpam.algorithms.base import open_space_for_fit
 from onebatchpam.algorithms.onebatchpam import OneBatchPAM
 from onebatchpam.metrics import MetricLike
 from onebatchpam.search import Ordered, Prefixes, assign, find_empty, measure_prefixes, order_medoids
@@ -38,7 +38,7 @@ MOST_LINES = 10
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Representatives(Table):
+class Representatives(PrintedTable):
     """Rows that stand for all rows, the most important first; it prints as a table.
 
     Every prefix is a selection of its own: ``indices[:j]`` are j good representatives, for any j.
@@ -219,7 +219,7 @@ def find_representatives(
     """
     settings = model._check_settings()
     run = Run.of(settings)
-    space = open_rows(X, model, settings, sample_weight, fixed, candidates, names, estimator)
+    space = open_space_for_fit(X, model, settings, sample_weight, fixed, candidates, names, estimator)
     present = space.present(names)
     chosen = present.given_indices(model._select(present, settings.n_clusters, settings, run).medoids)
     labels = np.empty(space.n, np.int32) if with_labels else None

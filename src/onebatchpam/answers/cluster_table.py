@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam._show import Columns, Table, show_size
+from onebatchpam._show import Columns, PrintedTable, show_size
 
 MOST_LINES = 20  # the printed table has no more clusters than this; the attributes and `to_frame` have all
 
 
 @dataclass(frozen=True, repr=False)
-class ClusterTable(Table):
+class ClusterTable(PrintedTable):
     """The clusters of a fitted model, the largest first; it prints as a table.
 
     Attributes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onebatchpam._parameters import Weights, spread_weights
 from onebatchpam._progress import Stages
-from onebatchpam._show import Columns, Table
+from onebatchpam._show import Columns, PrintedTable
 from onebatchpam._tiles import Indices
 from onebatchpam.search import Assignment, assign, nearest_tiles
 from onebatchpam.space import Distances, Space
@@ -19,7 +19,7 @@ SHOWN_QUANTILES = {"smallest": 0, "median": 0.5, "90 %": 0.9, "99 %": 0.99, "lar
 
 
 @dataclass(frozen=True, repr=False)
-class RowAssessment(Table):
+class RowAssessment(PrintedTable):
     """How well each row fits its cluster, the result of `assess_rows`; it prints as a table of quantiles.
 
     With a single medoid there is no second one, and the last three attributes are None.

@@ -26,7 +26,10 @@ Compare = Callable[[Indices, Indices | None], TiledDistances]
 
 
 class RecomputedBlock(Block):
-    """A block that keeps no entries: a tile is computed each time it is needed, and used while it is in the cache."""
+    """A block that keeps no entries: a tile is computed each time it is needed, and used while it is in the cache.
+
+    Its subsets, which a search for k medoids takes, keep entries if that is of use and fits in memory.
+    """
 
     storage = "recomputed"
 
@@ -40,6 +43,11 @@ class RecomputedBlock(Block):
         self._replaced = _Replaced.none()
         super().__init__(self._distances.n_rows, self._distances.n_columns)
         self._buffer = TileBuffer(self.m)
+
+    @classmethod
+    def keeping_nothing(cls, compare: Compare, points: Indices, candidates: Indices | None) -> RecomputedBlock:
+        """Return a block of which no subset keeps entries either."""
+        return cls(compare, points, candidates, k=1, memory_limit=0)
 
     def rows(self, candidates: Indices) -> Entries:
         indices = self._space_indices(candidates)

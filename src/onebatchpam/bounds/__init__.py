@@ -33,5 +33,5 @@ from onebatchpam.bounds.certificate import (
 from onebatchpam.bounds.core import find_core
 from onebatchpam.bounds.dual import Deadline, Priced, Served, bound_from, find_wanted, sums_of_chosen
 from onebatchpam.bounds.result import LowerBound
-from onebatchpam.bounds.sample import Sample, choose_ceilings, count_draws
+from onebatchpam.bounds.sample import PointSample, choose_ceilings, count_draws
 from onebatchpam.bounds.solution import Solution, compare_rows

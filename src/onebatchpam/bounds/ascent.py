@@ -18,7 +18,7 @@ from onebatchpam import _core
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block, ReducedRows
 
-# The share of the last direction in the next one.
+# The share of the direction of the last step in that of the next step.
 MOMENTUM = 0.7
 # The step length is reduced by this factor after so many steps that did not raise the bound by the least progress.
 SHRINKING, PATIENCE, LEAST_PROGRESS = 0.7, 10, 1e-5

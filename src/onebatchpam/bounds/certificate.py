@@ -21,10 +21,10 @@ from onebatchpam._parameters import (
 )
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.blocks import Block, WholeBlock, compute_checked, open_block, square_block
+from onebatchpam.blocks import Block, RecomputedBlock, WholeBlock, compute_checked, square_block
 from onebatchpam.bounds.dual import Deadline, Maximum, Priceable, Problem, maximise
 from onebatchpam.bounds.result import LowerBound
-from onebatchpam.bounds.sample import Sample, choose_ceilings, draw_sample
+from onebatchpam.bounds.sample import PointSample, choose_ceilings, draw_sample
 from onebatchpam.bounds.solution import Solution, compare_with_medoids
 from onebatchpam.metrics import MetricLike, resolve_metric
 from onebatchpam.space import Space, open_space
@@ -144,7 +144,7 @@ def bound_by_sample(
 
 
 def maximise_sample(
-    problem: Priceable, sample: Sample, confidence: float, deadline: Deadline, max_bytes: int, run: Run
+    problem: Priceable, sample: PointSample, confidence: float, deadline: Deadline, max_bytes: int, run: Run
 ) -> Maximum:
     """Return the best bound for all rows that holds with this confidence, given the problem of a sample of them."""
     found = maximise(problem, deadline, max_bytes, run)
@@ -155,7 +155,7 @@ def open_all_candidates(space: Space, points: Indices, memory_limit: int, run: R
     """Return the block of all rows x points: whole if that fits in memory, otherwise recomputed in each pass."""
     whole = space.whole_block() if len(points) == space.n else None
     if whole is None and not is_kept(space.n, len(points), memory_limit):
-        return open_block(space.distances_to, points, None, 1, 0)
+        return RecomputedBlock.keeping_nothing(space.distances_to, points, None)
     if len(points) == space.n:
         return WholeBlock(square_block(space, run.n_jobs, run.stages))
     return WholeBlock(compute_checked(space.distances_to(points), run.stages))
@@ -171,11 +171,11 @@ def set_deadline(time_limit: float | None) -> Deadline:
     return Deadline(None if time_limit is None else min(check_positive(time_limit, "time_limit"), LONGEST_TIME))
 
 
-def check_confidence(confidence: Any, name: str = "confidence") -> float | None:
+def check_confidence(confidence: Any) -> float | None:
     """Check a probability of at least one half, or None, and return it."""
     if confidence is None:
         return None
     if not is_number(confidence) or not 0.5 <= confidence < 1:
         expected = "a probability from 0.5 to below 1, such as 0.95, or None"
-        raise ValueError(f"{describe(confidence, name)}: expected {expected}")
+        raise ValueError(f"{describe(confidence, 'confidence')}: expected {expected}")
     return float(confidence)

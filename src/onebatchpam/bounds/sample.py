@@ -28,7 +28,7 @@ FEWEST_DRAWS, DRAWS_PER_MEDOID = 20_000, 100
 
 
 @dataclass(frozen=True)
-class Sample:
+class PointSample:
     """Distinct rows that were drawn, and weights that make sums over them unbiased estimates of sums over all rows."""
 
     points: Indices
@@ -39,7 +39,7 @@ class Sample:
     @classmethod
     def of(
         cls, points: Indices, counts: NDArray[np.int64], ceilings: NDArray[np.float64], n_draws: int, total: float
-    ) -> Sample:
+    ) -> PointSample:
         """Return the sample in which these points were drawn so many times."""
         return cls(points, counts * total / (n_draws * ceilings), n_draws, total)
 
@@ -67,7 +67,7 @@ def count_draws(k: int) -> int:
 
 def draw_sample(
     weights: NDArray[np.float64], ceilings: NDArray[np.float64], k: int, rng: np.random.RandomState
-) -> Sample | None:
+) -> PointSample | None:
     """Draw rows with replacement, by weight times ceiling; return None if all ceilings are zero."""
     odds = weights * ceilings
     total = float(odds.sum())
@@ -75,7 +75,7 @@ def draw_sample(
         return None
     n_draws = count_draws(k)
     points, counts = np.unique(rng.choice(len(odds), n_draws, p=odds / total), return_counts=True)
-    return Sample.of(points, counts, ceilings[points], n_draws, total)
+    return PointSample.of(points, counts, ceilings[points], n_draws, total)
 
 
 def limit_of_mean(mean: float, n: int, confidence: float) -> float:

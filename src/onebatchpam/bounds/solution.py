@@ -46,7 +46,7 @@ def compare_rows(
     """Return the solution with these medoids, given the distances of all rows from them; fixed medoids come first."""
     assignment = find_nearest(distances, weights, stages)
     second, to_fixed = (np.full(distances.n_rows, np.inf, distances.dtype) for _ in range(2))
-    for rows, tile in distances.each_tile(distances.dtype):
+    for rows, tile in distances.each_tile():
         if len(medoids) > 1:
             second[rows] = np.partition(tile, 1, axis=1)[:, 1]
         if n_fixed:

@@ -18,7 +18,7 @@ import sklearn
 
 from onebatchpam._core import __version__
 from onebatchpam._progress import Stages
-from onebatchpam._show import Columns, Table, show_seconds
+from onebatchpam._show import Columns, PrintedTable, show_seconds
 from onebatchpam.algorithms import OneBatchPAM
 from onebatchpam.answers import ClusterTable, RowAssessment, assess, mean_silhouette
 from onebatchpam.bounds import LowerBound
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
         print(ClusterLines(data, model.describe_clusters()))
 
 
-class ClusterLines(Table):
+class ClusterLines(PrintedTable):
     """The clusters as they are printed: the largest ones, with the names of their medoids."""
 
     def __init__(self, data: Input, clusters: ClusterTable) -> None:
@@ -157,7 +157,7 @@ def label_columns(rows: RowAssessment) -> dict[str, Any]:
 def medoid_table(data: Input, model: OneBatchPAM) -> Any:
     """Return the medoids with all their columns, after the numbers of their clusters; the largest cluster first."""
     clusters = model.describe_clusters()
-    # The columns of a matrix of dissimilarities are the rows, of which there may be very many.
+    # A matrix of dissimilarities has a column for each row of the data: too many to describe a medoid by.
     has_columns = data.metric != "precomputed"
     rows = data.content.take(clusters.medoid_indices) if has_columns else arrow().table({})
     columns = {

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam.cli.formats import StoredTable, Table, arrow
+from onebatchpam.cli.formats import ParquetTable, Table, arrow
 from onebatchpam.cli.messages import UsageError
 
 # A column of text whose values nearly all differ, such as names, says nothing about groups of rows.
 SHARE_OF_DISTINCT = 0.9
 FEWEST_ROWS = 20  # with fewer values, they may all differ by chance
-# Names of ids: customer_id, customerId, and what pandas and others call a column of row numbers in a csv file.
-ID_NAME = re.compile(r"(?i:(.*[_ ])?(id|uuid|guid|index|key)|unnamed: 0|)|.*[a-z]I[dD]")
+# Names that an id may have: customer_id, customerId, and what pandas and others call a column of row numbers in a csv
+# file. A feature may be called key as well, so that a column counts as an id only if its values all differ, too.
+POSSIBLE_NAME_OF_ID = re.compile(r"(?i:(.*[_ ])?(id|uuid|guid|index|key)|unnamed: 0|)|.*[a-z]I[dD]")
 MOST_NAMED = 12  # columns of a kind that are named in messages
 KINDS = ("numeric", "categorical", "ordinal", "asymmetric")
 
@@ -80,7 +81,7 @@ def parse_kinds(options: Sequence[str]) -> dict[str, Any]:
     return kinds
 
 
-def judge_columns(table: Table | StoredTable, options: ColumnOptions) -> list[ColumnUse]:
+def judge_columns(table: Table | ParquetTable, options: ColumnOptions) -> list[ColumnUse]:
     """Return the use of each column."""
     known = table.schema.names
     mentioned = [*(options.columns or ()), *options.drop, *(options.kinds or {}), options.id, options.weight]
@@ -122,7 +123,7 @@ def judge_column(field: Any, values: Any, is_whole: bool, options: ColumnOptions
     if values.null_count == len(values):
         return use("left out", "empty")
     n_known, n_distinct = len(values) - values.null_count, count_distinct(values)
-    if ID_NAME.fullmatch(name) and n_distinct == n_known:
+    if POSSIBLE_NAME_OF_ID.fullmatch(name) and n_distinct == n_known:
         return use("id", "by its name and values")
     if is_whole and n_distinct == 1 and values.null_count == 0 and len(values) > 1:
         return use("left out", "constant")

@@ -98,7 +98,7 @@ class Table(Content):
         return self._table.take(arrow().array(indices))
 
 
-class StoredTable(Content):
+class ParquetTable(Content):
     """A table in Parquet files, which stays there."""
 
     is_whole = False
@@ -262,7 +262,7 @@ def read_parquet(file: str, options: ReadingOptions) -> Content:
     if file == "-":
         with naming(file, "parquet"):
             return Table(check_names(arrow("pyarrow.parquet").read_table(read_bytes(file)), file))
-    return StoredTable(Path(file))
+    return ParquetTable(Path(file))
 
 
 def read_arrow(file: str, options: ReadingOptions) -> Table:

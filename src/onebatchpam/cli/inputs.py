@@ -19,7 +19,7 @@ from onebatchpam.cli.columns import (
     judge_columns,
     parse_kinds,
 )
-from onebatchpam.cli.formats import Content, Matrix, ReadingOptions, StoredTable, Strings, Table, name_of, read_content
+from onebatchpam.cli.formats import Content, Matrix, ParquetTable, ReadingOptions, Strings, Table, name_of, read_content
 from onebatchpam.cli.messages import Messages, UsageError
 from onebatchpam.metrics import resolve_metric, tags_of
 
@@ -71,7 +71,7 @@ def read_input(arguments: argparse.Namespace, messages: Messages) -> Input:
             raise UsageError("--weight names a column, and a matrix of dissimilarities has none")
     options = ColumnOptions(arguments.columns, arguments.drop or (), arguments.id, arguments.weight, kinds)
     content = read_content(arguments.file, reading_options(arguments))
-    if isinstance(content, (Table, StoredTable)):
+    if isinstance(content, (Table, ParquetTable)):
         return open_table(arguments.file, content, options, arguments.metric, messages)
     if options != ColumnOptions(kinds={}):
         raise UsageError(
@@ -96,7 +96,7 @@ def check_metric(metric: str) -> None:
 
 
 def open_table(
-    file: str, table: Table | StoredTable, options: ColumnOptions, metric: str | None, messages: Messages
+    file: str, table: Table | ParquetTable, options: ColumnOptions, metric: str | None, messages: Messages
 ) -> Input:
     """Choose the columns of a table and the metric."""
     uses = judge_columns(table, options)
@@ -124,7 +124,7 @@ def open_table(
     )
 
 
-def compared_rows(table: Table | StoredTable, compared: list[str], uses: Sequence[ColumnUse], metric: str) -> Any:
+def compared_rows(table: Table | ParquetTable, compared: list[str], uses: Sequence[ColumnUse], metric: str) -> Any:
     """Return the columns to compare as data for a fit: strings for a metric of text, an array for vectors."""
     if tags_of(metric).takes_only_text:
         if len(compared) > 1:
@@ -142,7 +142,7 @@ def compared_rows(table: Table | StoredTable, compared: list[str], uses: Sequenc
     return table.chosen(compared)
 
 
-def read_weights(table: Table | StoredTable, name: str) -> NDArray[np.float64]:
+def read_weights(table: Table | ParquetTable, name: str) -> NDArray[np.float64]:
     """Return the weights of the rows."""
     try:
         return np.asarray(table.column(name).to_numpy(), dtype=np.float64)

@@ -16,7 +16,7 @@ from onebatchpam.data import column_names, columns_of
 MODEL = "model.skops"
 # The classes beyond those of NumPy and scikit-learn that a file may hold.
 TRUSTED = ["onebatchpam.OneBatchPAM", "datetime.date", "datetime.datetime"]
-# What has as many elements as there were rows, and what stands in files of its own.
+# Attributes that are not saved: two have an entry for each row of the fit, and medoids.csv holds the third.
 LEFT_OUT = ("labels_", "distances_", "medoids_")
 
 

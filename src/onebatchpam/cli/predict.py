@@ -12,7 +12,7 @@ import numpy as np
 
 from onebatchpam.cli.cluster import label_columns
 from onebatchpam.cli.columns import ColumnUse
-from onebatchpam.cli.formats import Content, Matrix, StoredTable, Strings, Table, name_of, read_content
+from onebatchpam.cli.formats import Content, Matrix, ParquetTable, Strings, Table, name_of, read_content
 from onebatchpam.cli.inputs import Input, compared_rows, reading_options
 from onebatchpam.cli.messages import Messages, UsageError
 from onebatchpam.cli.models import load_model
@@ -58,7 +58,7 @@ def read_like(arguments: argparse.Namespace, summary: dict[str, Any]) -> Input:
     uses = summary["uses"]
     types = {use.name: use.type for use in uses if use.is_compared and "<" not in use.type}
     content = read_content(arguments.file, reading_options(arguments, types))
-    if isinstance(content, (Table, StoredTable)) != bool(uses):
+    if isinstance(content, (Table, ParquetTable)) != bool(uses):
         expected = "a table, as in the fit" if uses else "no table, because the fit had none"
         raise ValueError(f"{name_of(arguments.file)} holds {describe_content(content)}: expected {expected}")
     metric = summary["metric"]
@@ -73,7 +73,7 @@ def read_like(arguments: argparse.Namespace, summary: dict[str, Any]) -> Input:
         )
     if isinstance(content, Matrix):
         return Input(arguments.file, content, content.X, metric)
-    assert isinstance(content, (Table, StoredTable))  # there is no other content
+    assert isinstance(content, (Table, ParquetTable))  # there is no other content
     compared = [use.name for use in uses if use.is_compared]
     missing = [name for name in compared if name not in content.schema.names]
     if missing:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onebatchpam.cli.cluster import parse_show_as, title_of
 from onebatchpam.cli.columns import ColumnUse
-from onebatchpam.cli.formats import StoredTable, Table, name_of
+from onebatchpam.cli.formats import ParquetTable, Table, name_of
 from onebatchpam.cli.inputs import Input, read_weights
 from onebatchpam.cli.messages import Messages
 from onebatchpam.cli.models import load_model
@@ -49,7 +49,7 @@ def weights_of(data: Input, uses: Sequence[ColumnUse]) -> NDArray[np.float64] | 
     name = next((use.name for use in uses if use.use == "weight"), None)
     if name is None:
         return None
-    assert isinstance(data.content, (Table, StoredTable))  # only columns of a table have uses
+    assert isinstance(data.content, (Table, ParquetTable))  # only columns of a table have uses
     if name not in data.content.schema.names:
         raise ValueError(f"{name_of(data.file)} lacks the column {name!r} of the fit: expected the weights of the rows")
     return read_weights(data.content, name)

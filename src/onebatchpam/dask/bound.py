@@ -7,14 +7,14 @@ import numpy as np
 from onebatchpam._parameters import check_medoids
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.blocks import Block, open_block
+from onebatchpam.blocks import Block, RecomputedBlock
 from onebatchpam.bounds import (
     NO_BOUND,
     Deadline,
     LowerBound,
     Multipliers,
+    PointSample,
     Priced,
-    Sample,
     Served,
     bound_from,
     check_fixed_are_chosen,
@@ -54,7 +54,7 @@ class PartitionedBound:
         found = maximise_sample(problem, sample, confidence, deadline, max_bytes, self.data.run)
         return conclude(found, len(sample.points), self.objective, confidence, deadline)
 
-    def _draw(self) -> tuple[Sample, DrawnPoints] | None:
+    def _draw(self) -> tuple[PointSample, DrawnPoints] | None:
         """Draw points by weight times ceiling, and gather them; return None if all ceilings are zero."""
         data = self.data
         found = data.on_all("draws", "sum", tasks.sum_odds, self.profile, each=self.judged)
@@ -67,7 +67,7 @@ class PartitionedBound:
         told = (self.profile, n_draws, data.run.rng.randint(2**31))
         drawn = DrawnPoints.join(data.on_all("draws", "draw", tasks.draw_points, *told, each=self.judged))
         points = np.arange(len(drawn.rows))
-        return Sample.of(points, drawn.counts, drawn.ceilings, int(n_draws.sum()), total), drawn
+        return PointSample.of(points, drawn.counts, drawn.ceilings, int(n_draws.sum()), total), drawn
 
 
 class PartitionedProblem:
@@ -76,7 +76,7 @@ class PartitionedProblem:
     A candidate has an index as soon as it is gathered on the driver: its position among the rows at hand.
     """
 
-    def __init__(self, bound: PartitionedBound, sample: Sample, drawn: DrawnPoints) -> None:
+    def __init__(self, bound: PartitionedBound, sample: PointSample, drawn: DrawnPoints) -> None:
         data, rows = bound.data, drawn.rows
         self._partitions, self._metric, self._judged = data.partitions, data.metric, bound.judged
         self._known = KnownRows(rows, sample.weights, data.metric, data.run.n_jobs, data.n)
@@ -89,7 +89,7 @@ class PartitionedProblem:
 
     def block_of(self, candidates: Indices) -> Block:
         """Return the block of these candidates x all points; its tiles are computed when they are needed."""
-        return open_block(self._known.space.distances_to, self._points, candidates, 1, 0)
+        return RecomputedBlock.keeping_nothing(self._known.space.distances_to, self._points, candidates)
 
     def price(self, multipliers: Multipliers, run: Run) -> Priced:
         """Price all rows where they are; gather those that the core should have."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from onebatchpam._progress import Stages
 from onebatchpam._tiles import Indices, as_kernels_read
-from onebatchpam.blocks import open_block
+from onebatchpam.blocks import RecomputedBlock
 from onebatchpam.bounds import Multipliers, Solution, choose_ceilings, compare_rows, find_wanted
 from onebatchpam.dask.partition import GivenRows, Partition, join
 from onebatchpam.dask.tasks import RankedRows
@@ -123,8 +123,9 @@ def price(
 ) -> RankedRows:
     """Price the rows of a partition as candidates; return those that the core of the dual may want, cheapest first."""
     distances = compare(partition, judged.places, metric, points)
-    block = open_block(lambda *_: distances, np.arange(len(points)), None, 1, 0)
-    # Arrays that came over the network may be anywhere in the buffer of their message.
+    # The block is asked for nothing but these distances, so that it need not compare others.
+    block = RecomputedBlock.keeping_nothing(lambda *_: distances, np.arange(len(points)), None)
+    # Arrays that came over the network lie anywhere in the buffer of their message, and may not be aligned.
     weights, caps = as_kernels_read(points.weights, np.float64), as_kernels_read(multipliers, np.float32)
     sums = block.weighted_sums(weights, 1, caps)
     labels = judged.solution.labels

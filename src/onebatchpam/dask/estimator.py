@@ -170,8 +170,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
     def _fit_partitions(self, population: Partitioned, m: int, settings: Settings, features: dict[str, Any]) -> None:
         data, k = population.data, settings.n_clusters
         last_medoids = self._last_medoids(settings.warm_start, data.n, k)
-        # The batch size 0 keeps "auto" from BUILD, which is for a batch of all rows; only some rows are here.
-        start = choose_start(settings.init, last_medoids, population.space, k, 0, data.run)
+        start = choose_start(settings.init, last_medoids, population.space, k, None, data.run)
         selection = self._search(population, start, m, settings, data.run)
         medoids = population.spread_medoids(selection.medoids)
         (assessment,) = population.assess([medoids])

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from onebatchpam._draws import Batch, draw_by_odds, estimate_weights, scale_to_mean
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
-from onebatchpam.algorithms import Sample
+from onebatchpam.algorithms import SearchSample
 from onebatchpam.batch import ALL_ROWS_BELOW, count_sampled, most_searched
 from onebatchpam.dask import tasks
 from onebatchpam.dask.known import KnownRows
@@ -181,7 +181,7 @@ class Partitioned:
         """Return the number of rows that a search with m batch points runs on."""
         return rows_to_gather(m, k, self.space.rows.row_size)
 
-    def sample(self, first: Indices, include: Indices, size: int) -> Sample:
+    def sample(self, first: Indices, include: Indices, size: int) -> SearchSample:
         """Gather a sample of rows for a search on the driver; it includes the given rows, which are at hand."""
         rows, weights = self.data.draw_sample(self.known.given_rows(first), size)
         wanted = self.known.given_rows(np.unique(include))
@@ -189,7 +189,9 @@ class Partitioned:
         rows, weights = join([rows, wanted.take(missing)]), np.append(weights, wanted.weights[missing])
         positions = self.known.add_sample(rows, weights)
         order = np.argsort(positions)
-        return Sample.of(self.space, positions[order], weights[order], len(first), self.memory_limit, self.data.run)
+        return SearchSample.of(
+            self.space, positions[order], weights[order], len(first), self.memory_limit, self.data.run
+        )
 
     def hold(self, indices: Indices, memory_limit: int) -> int:
         """Hold nothing: the rows of the sample are in memory."""

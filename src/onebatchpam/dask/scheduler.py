@@ -82,10 +82,10 @@ class Partitions:
         with named_partitions():
             return [found for found in self.runner.compute(tasks) if found is not None]
 
-    def keep(self, name: str, task: Callable[..., Any], *told: Any, each: list[Any] | None = None) -> list[Delayed]:
+    def keep(self, name: str, task: Callable[..., Any], *told: Any) -> list[Delayed]:
         """Start a task on every partition; the results stay on the workers as long as something refers to them."""
         with named_partitions():
-            return self.runner.start(self.tasks(name, task, *told, each=each))
+            return self.runner.start(self.tasks(name, task, *told))
 
     def run_on(self, numbers: NDArray[np.int64], name: str, task: Callable[..., Any], *told: Any) -> list[Any]:
         """Run a task on the partitions that hold the rows with these indices, and return the results."""
@@ -175,15 +175,20 @@ def n_rows(part: Any) -> int:
     return int(part.shape[0])
 
 
+def parts_like_those_of_rows(collection: Any, name: str, n_parts: int) -> list[Delayed]:
+    """Return the partitions of a collection that has a value for each row; raise unless there are as many as of X."""
+    parts = list(np.ravel(collection.to_delayed()))
+    if len(parts) != n_parts:
+        raise ValueError(f"{name} has {len(parts)} partitions: expected {n_parts}, like X")
+    return parts
+
+
 def weights_of(sample_weight: Any, sizes: NDArray[np.int64], firsts: NDArray[np.int64]) -> list[Any]:
     """Return the weights of each partition: a part of a Dask collection, a slice of checked weights, or None."""
     if sample_weight is None:
         return [None] * len(sizes)
     if dask.is_dask_collection(sample_weight):
-        parts = list(np.ravel(sample_weight.to_delayed()))
-        if len(parts) != len(sizes):
-            raise ValueError(f"sample_weight has {len(parts)} partitions: expected {len(sizes)}, like X")
-        return parts
+        return parts_like_those_of_rows(sample_weight, "sample_weight", len(sizes))
     weights = spread_weights(sample_weight, int(sizes.sum()))
     return [weights[first : first + size] for first, size in zip(firsts, sizes, strict=True)]
 
@@ -191,10 +196,7 @@ def weights_of(sample_weight: Any, sizes: NDArray[np.int64], firsts: NDArray[np.
 def candidates_of(candidates: Any, sizes: NDArray[np.int64], firsts: NDArray[np.int64]) -> list[Any]:
     """Return whether each row of a partition is a candidate: a part of a Dask collection or an array; None for all."""
     if dask.is_dask_collection(candidates):
-        parts = list(np.ravel(candidates.to_delayed()))
-        if len(parts) != len(sizes):
-            raise ValueError(f"candidates has {len(parts)} partitions: expected {len(sizes)}, like X")
-        return parts
+        return parts_like_those_of_rows(candidates, "candidates", len(sizes))
     n = int(sizes.sum())
     indices = check_candidates("all" if candidates is None else candidates, n)
     if indices is None:

@@ -184,7 +184,7 @@ def best_members(
             name_row=name_in("X", indices),
             name_column=name_in("X", points.indices),
         )
-        # Arrays that came over the network may be anywhere in the buffer of their message.
+        # Arrays that came over the network lie anywhere in the buffer of their message, and may not be aligned.
         batch = Batch(points.indices, as_kernels_read(points.weights, np.float64))
         second_distances = as_kernels_read(judges[slot].second_distances, np.float32)
         return mean_losses(distances, indices, batch, second_distances, 1)

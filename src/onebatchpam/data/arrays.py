@@ -18,9 +18,9 @@ from onebatchpam.data.frames import TAKES_MISSING, check_columns, is_missing, op
 from onebatchpam.data.npz import check_structure
 from onebatchpam.data.rows import ArrayRows, Rows, SparseRows
 from onebatchpam.data.sources import open_npy
-from onebatchpam.data.stored import is_stored, open_rows
+from onebatchpam.data.stored import is_stored, open_stored_rows
 
-# Libraries whose arrays are in memory, but are not arrays of NumPy, and what makes an array of NumPy of theirs.
+# Libraries with arrays of their own, and what users should pass where NumPy cannot read such an array.
 TENSORS = {
     "torch": "X.cpu(), and X.to_dense() if it is sparse",
     "jax": "jax.device_get(X)",
@@ -45,7 +45,7 @@ def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: o
     if is_bfloat16(X):
         return check_bfloat16(X, name, allow_nan=allow_nan)
     if is_stored(X):
-        return open_rows(X, name, allow_nan=allow_nan)
+        return open_stored_rows(X, name, allow_nan=allow_nan)
     X = stack_vectors(X, name)
     frame = open_frame(X, name)
     if frame is not None:

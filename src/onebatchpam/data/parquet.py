@@ -19,6 +19,8 @@ from onebatchpam._warn import warn
 from onebatchpam.data.sources import KEPT_BYTES, READ_BYTES, Source, check_not_empty, read_state, refuse_changed
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
+# Names that hardly any column but an id has. The name alone decides, because no values are read before a fit.
+NAME_OF_ID_ONLY = re.compile(r"(.*[_ ])?(id|uuid|index)", re.IGNORECASE)
 
 
 class ParquetScan(os.PathLike[str]):
@@ -176,16 +178,22 @@ class ParquetFiles:
 
 
 class ParquetSource(Source):
-    """Parquet files of which all columns are numeric."""
+    """Parquet files, of which whole row groups are read."""
 
     neighbours = None
     can_read_ahead = True
 
-    def __init__(self, files: ParquetFiles, name: str) -> None:
-        self._files = files
-        self.shape, self.dtype = files.shape, common_dtype(files.schema, name)
-        self.edges = files.windows(self.shape[1] * self.dtype.itemsize)
+    def __init__(self, files: ParquetFiles, n_columns: int, dtype: np.dtype[Any]) -> None:
+        self._files, self.shape, self.dtype = files, (files.shape[0], n_columns), dtype
+        self.edges = files.windows(n_columns * dtype.itemsize)
         self.kept_bytes = KEPT_BYTES
+
+
+class NumberSource(ParquetSource):
+    """Parquet files of which all columns are numeric."""
+
+    def __init__(self, files: ParquetFiles, name: str) -> None:
+        super().__init__(files, files.shape[1], common_dtype(files.schema, name))
 
     @property
     def header(self) -> Any:
@@ -206,29 +214,14 @@ class ParquetSource(Source):
         return rows
 
 
-class VectorSource(Source):
+class VectorSource(ParquetSource):
     """Parquet files with a column of vectors, such as embeddings, which are the rows."""
 
-    neighbours = None
-    can_read_ahead = True
-
-    def __init__(self, files: ParquetFiles, name: str) -> None:
-        self._files, self._column = files, files.schema.names[0]
-        kind = files.schema.types[0]
-        dtype = number_dtype(kind.value_type)
+    def __init__(self, files: ParquetFiles) -> None:
+        self._column = files.schema.names[0]
+        dtype = number_dtype(files.schema.types[0].value_type)
         assert dtype is not None  # the column is one of vectors
-        self.shape, self.dtype = (files.shape[0], self._find_length(kind)), dtype
-        self.edges = files.windows(self.shape[1] * self.dtype.itemsize)
-        self.kept_bytes = KEPT_BYTES
-
-    def _find_length(self, kind: Any) -> int:
-        """Return the length of the vectors: that of their type if it has one, otherwise that of the first vector."""
-        if hasattr(kind, "list_size"):
-            return int(kind.list_size)
-        if self._files.shape[0] == 0:
-            return 0
-        first = self._files.take(np.array([0])).column(self._column)
-        return 0 if first.null_count else len(first[0])
+        super().__init__(files, find_length(files), dtype)
 
     def show(self, indices: Indices) -> Any:
         return as_frame(self._files.take(indices))
@@ -258,21 +251,28 @@ class VectorSource(Source):
             )
 
 
-class EncodedSource(Source):
+class EncodedSource(ParquetSource):
     """A mixed table in Parquet files that a metric encodes as numbers; a window is encoded when it is read."""
 
-    neighbours = None
-    can_read_ahead = True
     is_encoded = True
 
     def __init__(self, files: ParquetFiles, encode: Callable[[Any], NDArray[np.float32]]) -> None:
-        self._files, self._encode = files, encode
-        self.shape, self.dtype = files.shape, np.dtype(np.float32)
-        self.edges = files.windows(self.shape[1] * self.dtype.itemsize)
-        self.kept_bytes = KEPT_BYTES
+        super().__init__(files, files.shape[1], np.dtype(np.float32))
+        self._encode = encode
 
     def read(self, start: int, stop: int) -> NDArray[np.float32]:
         return np.concatenate([self._encode(table) for table in self._files.read_groups(start, stop)])
+
+
+def find_length(files: ParquetFiles) -> int:
+    """Return the length of the vectors: that of their type if it has one, otherwise that of the first vector."""
+    kind = files.schema.types[0]
+    if hasattr(kind, "list_size"):
+        return int(kind.list_size)
+    if files.shape[0] == 0:
+        return 0
+    first = files.take(np.array([0])).column(files.schema.names[0])
+    return 0 if first.null_count else len(first[0])
 
 
 def open_parquet(X: Any, name: str) -> Source:
@@ -282,8 +282,8 @@ def open_parquet(X: Any, name: str) -> Source:
     vectors = [field.name for field in files.schema if is_vector(field.type)]
     others = [column for column in files.schema.names if column not in vectors]
     if not vectors:
-        warn_of_ids(files, name)
-        return ParquetSource(files, name)
+        warn_of_names_of_ids(files, name)
+        return NumberSource(files, name)
     if len(vectors) > 1 or (others and files.are_chosen):
         raise ValueError(
             f"{name} has the columns {describe_columns(files.schema)}: expected one column of vectors, or columns of "
@@ -295,12 +295,12 @@ def open_parquet(X: Any, name: str) -> Source:
             f"{', '.join(map(repr, others))}. Choose columns by scan_parquet(path, columns=...)",
         )
         files.choose(vectors, name)
-    return VectorSource(files, name)
+    return VectorSource(files)
 
 
-def warn_of_ids(files: ParquetFiles, name: str) -> None:
-    """Warn if a column of numbers is an id, to judge by its name, and the user has not chosen the columns."""
-    ids = [column for column in files.schema.names if re.fullmatch(r"(.*[_ ])?(id|uuid|index)", column, re.IGNORECASE)]
+def warn_of_names_of_ids(files: ParquetFiles, name: str) -> None:
+    """Warn if a column of numbers is an id, to judge by its name alone, and the user has not chosen the columns."""
+    ids = [column for column in files.schema.names if NAME_OF_ID_ONLY.fullmatch(column)]
     if ids and len(files.schema.names) > len(ids) and not files.are_chosen:
         warn(
             f"the column {ids[0]!r} of {name} counts as a feature like the others, although its name is that of an id; "

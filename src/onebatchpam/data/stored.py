@@ -204,6 +204,6 @@ def is_stored(X: Any) -> bool:
     )
 
 
-def open_rows(X: Any, name: str, *, allow_nan: bool = False) -> StoredRows:
+def open_stored_rows(X: Any, name: str, *, allow_nan: bool = False) -> StoredRows:
     """Return the stored rows of a path, or of an array that is not in memory."""
     return StoredRows(open_source(X, name), name, allow_nan=allow_nan)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._parameters import check_verbose
 from onebatchpam._progress import Stages
-from onebatchpam._show import Columns, Table
+from onebatchpam._show import Columns, PrintedTable
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms import check_labels, split_clusters, split_points
 from onebatchpam.metrics import MetricLike, are_dissimilarities, resolve_metric, resolve_threads
@@ -21,7 +21,7 @@ MOST_LINES = 20  # the printed table has no more clusters than this; the attribu
 
 
 @dataclass(frozen=True, repr=False)
-class ClusterStatistics(Table):
+class ClusterStatistics(PrintedTable):
     """How compact and how well separated clusters are, the result of `cluster_statistics`; it prints as a table.
 
     Attributes
@@ -187,7 +187,7 @@ class Pairs:
     def silhouettes(self) -> NDArray[np.float64]:
         """Return the silhouette of each row."""
         larger = np.maximum(self.within, self.between)
-        # Rows at distance 0 from both clusters lie between them.
+        # It is 0 for the only row of a cluster, and for a row at distance 0 from all rows of both clusters.
         is_defined = (larger > 0) & np.isfinite(larger)
         known = np.divide(self.between - self.within, larger, out=np.zeros(len(larger)), where=is_defined)
         return np.where(self.neighbours < 0, np.nan, known)
@@ -221,7 +221,7 @@ def compare_with(space: Space, cluster: Indices) -> tuple[NDArray[np.float64], .
     sums, smallest, largest = np.zeros(space.n), np.full(space.n, np.inf), np.zeros(space.n)
     for points in split_points(cluster, space.rows.row_size):
         distances = space.distances_from(points)
-        for rows, tile in distances.each_tile(distances.dtype):
+        for rows, tile in distances.each_tile():
             own = np.flatnonzero((points >= rows.start) & (points < rows.stop))
             tile[points[own] - rows.start, own] = 0
             if not are_dissimilarities(tile).all():

@@ -15,14 +15,14 @@ from sklearn.base import clone
 from onebatchpam._parameters import check_integer, describe
 from onebatchpam._progress import Stages
 from onebatchpam._run import Run
-from onebatchpam._show import Columns, Table
+from onebatchpam._show import Columns, PrintedTable
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms import (
     BatchSearch,
     InMemory,
     OneBatchPAM,
     improve,
-    open_rows,
+    open_space_for_fit,
     read_features,
     warn_if_imperfect,
 )
@@ -38,7 +38,7 @@ SMALLEST_ELBOW = 0.05
 
 
 @dataclass(frozen=True, repr=False)
-class KSelection(Table):
+class KSelection(PrintedTable):
     """The result of `select_k`; it prints as a table, and is one in a notebook.
 
     Attributes
@@ -193,7 +193,7 @@ def select_k(
     ks = check_k_range(k_range)
     settings = copy(template).set_params(n_clusters=ks[-1], warm_start=False)._check_settings()
     run = Run.of(settings)
-    space = open_rows(X, template, settings, sample_weight, None, candidates, estimator=template)
+    space = open_space_for_fit(X, template, settings, sample_weight, None, candidates, estimator=template)
     features = read_features(space.rows)
     present = space.present()
     m = resolve_batch_size(settings.batch_size, present.n, ks[-1], present.metric, refined=settings.refine > 0)

@@ -72,9 +72,9 @@ class Metric(ABC):
         """Return checked rows in the form in which the fitted metric compares them."""
         return rows
 
-    def read(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
-        """Check and encode data that come after the fit, such as the X of `predict`."""
-        return self.encode(self.check(X, name, estimator))
+    def read(self, X: ArrayLike, name: str) -> Rows:
+        """Check and encode data that come after the fit, such as the medoids."""
+        return self.encode(self.check(X, name))
 
     def are_complete(self, rows: Rows) -> NDArray[np.bool_]:
         """Tell which encoded rows lack no value that most rows have."""

@@ -23,10 +23,11 @@ LIKE_IDS, CONSTANT, DATES_AS_TEXT = "like ids", "constant", "dates as text"  # w
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
 
 
-def look_like_ids(numbers: NDArray[np.float64]) -> bool | None:
+def are_numbers_like_ids(numbers: NDArray[np.float64]) -> bool | None:
     """Tell whether numbers, of which NaN are missing, look like ids; None if there are too few to tell.
 
-    Ids are whole numbers that all differ, although by chance some should be equal, or that ascend or descend.
+    The values alone decide, whatever the column is called: ids are whole numbers that all differ, although by chance
+    some should be equal, or that ascend or descend.
     """
     known = numbers[:ROWS_TO_JUDGE]
     known = known[~np.isnan(known)]

@@ -44,7 +44,7 @@ from onebatchpam.metrics.columns import (
     SHARE_OF_DISTINCT,
     advise_on_columns,
     are_dates_as_text,
-    look_like_ids,
+    are_numbers_like_ids,
 )
 
 ASYMMETRIC_CODES = {False: np.inf, True: 0.0}  # Python and NumPy look up 0 and 0.0 as False, 1 and 1.0 as True
@@ -229,7 +229,7 @@ class TableSummary:
         for column in columns_of(table):
             short.append(shorten(column, kinds))
             n_known.append(len(column.values) - column.n_missing())
-            are_ids.append(is_id(column))
+            are_ids.append(holds_ids(column))
         return cls(short, table.shape[0], np.array(n_known), are_ids)
 
     @classmethod
@@ -254,11 +254,11 @@ class TableSummary:
         return LIKE_IDS if len(categories) >= SHARE_OF_DISTINCT * self.n_known[position] >= FEWEST_ROWS else None
 
 
-def is_id(column: TableColumn) -> bool | None:
+def holds_ids(column: TableColumn) -> bool | None:
     """Tell whether the numbers of a column look like ids, to judge by its first rows; None if that cannot be told."""
     head = column.with_values(column.values[:ROWS_TO_JUDGE])
     is_number = head.kind == "numeric" and head.values.dtype.kind not in TIMES
-    return look_like_ids(head.as_floats()) if is_number else None
+    return are_numbers_like_ids(head.as_floats()) if is_number else None
 
 
 def shorten(column: TableColumn, kinds: Mapping[Hashable, Any]) -> TableColumn:

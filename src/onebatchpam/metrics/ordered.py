@@ -67,7 +67,7 @@ class OrderedPoints(Points):
         self.tile_rows = metric.tile_entries() // self.n
         self._metric, self._values = metric, points.tile(slice(0, points.n))
         self._rows_first, self.n_jobs = rows_first, n_jobs
-        # Every thread gets a row.
+        # A piece has at least one row for each thread.
         self._pace = Pace(self.n, FIRST_PAIRS, fewest_rows=n_jobs)
 
     def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:

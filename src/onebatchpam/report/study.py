@@ -29,7 +29,7 @@ N_NEAREST, N_FARTHEST = 6, 4  # rows that are shown of each of these clusters
 
 
 @dataclass(frozen=True)
-class Sample:
+class PageSample:
     """Rows from all clusters, and how many rows each of them stands for."""
 
     indices: Indices
@@ -131,7 +131,7 @@ class Study:
         """Return single rows as the user knows them."""
         return take(self.content, self.place(rows))
 
-    def _draw_sample(self) -> Sample:
+    def _draw_sample(self) -> PageSample:
         """Draw rows from each cluster, in proportion to its size but never too few."""
         rng = np.random.RandomState(0)
         fewest = min(FEWEST_OF_A_CLUSTER, max(1, SAMPLED_ROWS // self.k))
@@ -142,7 +142,7 @@ class Study:
             indices.append(np.sort(chosen))
             labels.append(np.full(len(chosen), cluster))
             weights.append(np.full(len(chosen), len(members) / max(1, len(chosen))))
-        return Sample(np.concatenate(indices), np.concatenate(labels), np.concatenate(weights))
+        return PageSample(np.concatenate(indices), np.concatenate(labels), np.concatenate(weights))
 
 
 def take(rows: Any, places: Indices) -> Any:

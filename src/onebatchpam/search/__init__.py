@@ -49,7 +49,6 @@ from onebatchpam.search.candidates import (
     smallest_of_each,
 )
 from onebatchpam.search.clarans import Wandered, wander
-from onebatchpam.search.confirmation import TransposedDistances
 from onebatchpam.search.enlarge import (
     DrawnContests,
     Enlarged,

@@ -80,7 +80,7 @@ def nearest_tiles(
     Medoids are given by their slots and by the distances to them; of equally near ones, the lowest slot comes first.
     """
     with stages.stage("assignment", total=distances.n_rows) as bar:
-        for rows, tile in distances.each_tile(distances.dtype):
+        for rows, tile in distances.each_tile():
             yield rows, nearest_in_tile(distances, rows, tile, count)
             bar.update(len(tile))
 

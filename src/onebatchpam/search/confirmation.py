@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onebatchpam import _core, _tiles
+from onebatchpam import _core
 from onebatchpam._draws import Batch
 from onebatchpam._run import Run
-from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
+from onebatchpam._tiles import Indices, TileBuffer
 from onebatchpam.blocks import Block, WholeBlock, open_block
 from onebatchpam.search.assignment import Assignment, spread_medoids
 from onebatchpam.search.candidates import find_runners_up
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.swaps import SwapOptions, SwapResult, run_swaps
-from onebatchpam.space import Space, TiledDistances
+from onebatchpam.space import TiledDistances, TransposedDistances
 
 # Takes the arguments of `run_swaps`, and improves medoids by swaps within the block.
 SearchBlock = Callable[[Block, Indices, NDArray[np.float64], SwapOptions, Run], SwapResult]
@@ -104,31 +103,3 @@ class Confirmation:
     def _compare(self, points: Indices, candidates: Indices | None) -> TiledDistances:
         assert candidates is not None  # a confirmation never compares all rows as candidates
         return TransposedDistances(self._population.space, points, candidates, self._run.n_jobs)
-
-
-class TransposedDistances(TiledDistances):
-    """Dissimilarities of a few candidates to many points, computed a tile of points at a time."""
-
-    def __init__(self, space: Space, points: Indices, candidates: Indices, n_jobs: int) -> None:
-        self.n_rows, self.n_columns = len(candidates), len(points)
-        self.dtype, self.n_jobs, self.is_cheap = np.dtype(np.float32), n_jobs, False
-        self._space, self._candidates = space, candidates
-        self._point_indices = None if len(points) == space.n else points  # None: all rows of the space
-
-    def tiles(self) -> Iterator[slice]:
-        return tile_bounds(self.n_rows, _tiles.TILE_ENTRIES // self.n_columns)
-
-    def fill(self, rows: slice, out: NDArray[np.float32], viewer: _core.Viewer | None = None) -> None:
-        distances = self._space.distances_from(self._candidates[rows], self._point_indices)
-        buffer = TileBuffer(distances.n_columns)
-        for points in distances.tiles():
-            tile, transposer = buffer.for_rows(points), _core.RowTransposer(out[:, points], self.n_jobs)
-            distances.fill(points, tile, transposer)
-            if not transposer.valid:
-                distances.mend(points, tile)
-                out[:, points] = tile.T
-        if viewer is not None:
-            viewer.see(out)
-
-    def mend(self, rows: slice, tile: NDArray[Any]) -> None:
-        assert np.isfinite(tile).all()  # `fill` has checked every entry

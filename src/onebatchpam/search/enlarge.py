@@ -22,12 +22,12 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks import Block, WholeBlock
 from onebatchpam.search.candidates import CANDIDATES_PER_MEDOID, draw_judges
-from onebatchpam.search.confirmation import TransposedDistances
 from onebatchpam.search.first_medoids import draw_with_replacement
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.refine import LEAST_PROGRESS, MOST_ENTRIES
 from onebatchpam.search.sizes import swap_for_sizes
 from onebatchpam.search.swaps import SwapOptions
+from onebatchpam.space import TransposedDistances
 
 MOST_ROUNDS = 10
 # The weights of clusters are estimated on at most this many points, but on at least so many for each cluster.

@@ -21,10 +21,10 @@ from onebatchpam._tiles import Indices, TileBuffer, tile_bounds
 from onebatchpam.blocks import WholeBlock, fill_checked
 from onebatchpam.search.assignment import Assignment, find_nearest, spread_medoids
 from onebatchpam.search.candidates import Nearest, find_runners_up
-from onebatchpam.search.confirmation import Confirmed, SearchBlock, TransposedDistances
+from onebatchpam.search.confirmation import Confirmed, SearchBlock
 from onebatchpam.search.refinable import Refinable
 from onebatchpam.search.swaps import SwapOptions, run_swaps
-from onebatchpam.space import Space
+from onebatchpam.space import Space, TransposedDistances
 
 # Medoids in a group, at most, and the groups to which a point belongs. More of both find more swaps, but compare every
 # point with more candidates.

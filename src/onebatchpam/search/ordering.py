@@ -23,8 +23,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, tile_bounds
 from onebatchpam.blocks import WholeBlock, compute_checked
 from onebatchpam.metrics import are_dissimilarities
-from onebatchpam.search.confirmation import TransposedDistances
-from onebatchpam.space import Space
+from onebatchpam.space import Space, TransposedDistances
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ def measure_prefixes(space: Space, ordered: Ordered, run: Run, labels: NDArray[n
     losses, loss_alone, counts = np.zeros(k), 0.0, np.zeros(k)
     distances = space.distances_from(ordered.medoids)
     with run.stages.stage("coverage", total=space.n) as bar:
-        for rows, tile in distances.each_tile(distances.dtype):
+        for rows, tile in distances.each_tile():
             if not are_dissimilarities(tile).all():
                 distances.mend(rows, tile)
             nearest, weights = tile.argmin(axis=1), space.weights[rows]

@@ -103,8 +103,11 @@ def check_n_init(n_init: Any, init: Any) -> int:
     return n_starts
 
 
-def choose_start(init: Init, last_medoids: Indices | None, space: Space, k: int, m: int, run: Run) -> Start:
-    """Return the start of a search with a batch of m rows; medoids of the last fit take precedence over `init`."""
+def choose_start(init: Init, last_medoids: Indices | None, space: Space, k: int, m: int | None, run: Run) -> Start:
+    """Return the start of a search; medoids of the last fit take precedence over `init`.
+
+    The batch has m of the rows of the space; None means that it is drawn from more rows than the space has.
+    """
     if last_medoids is not None:
         name = "medoid_indices_ of the last fit (warm_start=True)"
         return check_start(space, space.find(last_medoids, k, name), name)
@@ -119,8 +122,8 @@ def further_starts(init: Init, n_init: int, space: Space, k: int, run: Run) -> I
         yield draw_medoids(init, space, k, run)
 
 
-def starts_by_build(init: str, m: int, n: int) -> bool:
-    """Tell whether a search with a batch of m of the n rows starts by BUILD."""
+def starts_by_build(init: str, m: int | None, n: int) -> bool:
+    """Tell whether a search with a batch of m of the n rows starts by BUILD; None is never all of them."""
     return init == "build" or (init == "auto" and m == n <= MOST_ROWS_TO_BUILD)
 
 

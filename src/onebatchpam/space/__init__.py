@@ -12,3 +12,4 @@ from onebatchpam.space.choose import are_enough, check_number_of_candidates, cho
 from onebatchpam.space.distances import Distances, Tally, TiledDistances, name_in
 from onebatchpam.space.open import are_compared_sparse, distance_block, open_space, warn_of_data
 from onebatchpam.space.space import Space
+from onebatchpam.space.transposed import TransposedDistances

@@ -51,9 +51,9 @@ class TiledDistances(ABC):
     def mend(self, rows: slice, tile: NDArray[Any]) -> None:
         """Compute entries of a tile that are not finite again; raise if one is still no dissimilarity."""
 
-    def each_tile(self, dtype: Any = np.float32) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def each_tile(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Compute and yield all tiles; each overwrites the one before, so that it stays in the cache."""
-        buffer = TileBuffer(self.n_columns, dtype)
+        buffer = TileBuffer(self.n_columns, self.dtype)
         for rows in self.tiles():
             tile = buffer.for_rows(rows)
             self.fill(rows, tile)

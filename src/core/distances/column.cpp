@@ -1,6 +1,6 @@
 #include "rounding.hpp"
 
-#include "search/column.hpp"
+#include "distances/column.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -196,10 +196,8 @@ void for_rows(const T* rows, std::size_t n_rows, std::size_t n_features, Out* ou
               int n_threads, const Compare& compare) {
     if (n_rows * n_features < min_work_for_threads) n_threads = 1;
     const std::size_t per_task = task_bytes / (n_features * sizeof(T) + 1) + 1;
-    parallel_for(n_threads, tiles_of(n_rows, per_task), [&](std::size_t task, int) {
-        for (std::size_t i = task * per_task; i < std::min(n_rows, (task + 1) * per_task); ++i)
-            out[i * out_stride] = static_cast<Out>(compare(rows + i * n_features));
-    });
+    parallel_for_each(n_threads, n_rows, per_task,
+                      [&](std::size_t i) { out[i * out_stride] = static_cast<Out>(compare(rows + i * n_features)); });
 }
 
 }  // namespace
