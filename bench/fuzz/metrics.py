@@ -188,7 +188,11 @@ def _library_matrix(plain: NDArray[Any], drawn: DrawnMetric, weights: Floats) ->
     if name == "seuclidean" and "V" not in params:
         params["V"] = np.diag(_covariance(rows, weights))
     if name == "mahalanobis" and "VI" not in params:
-        params["VI"] = np.linalg.pinv(_covariance(rows, weights))
+        covariance = _covariance(rows, weights)
+        # Correlations are inverted, because a feature in small units, or of rows of little weight, counts like others.
+        units = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
+        units[units == 0] = 1
+        params["VI"] = np.linalg.pinv(covariance / units) / units
     if name in SCIPY_METRICS:
         return scipy.spatial.distance.cdist(plain, plain, name, **params)
     if name == "nan_euclidean":
