@@ -18,7 +18,9 @@ from typing import Any
 
 SECONDS_TO_START = 60
 SECONDS_TO_FORGET = 20  # longest time in which a scheduler forgets tasks that nobody wants
-NETWORK = "10.77.0"  # of the cluster whose workers have network namespaces of their own
+# The network of the cluster whose workers have network namespaces of their own, and how the names of its parts begin;
+# both differ from those of another process that has such a cluster.
+NETWORK, PREFIX = f"10.77.{os.getpid() % 256}", f"obp{os.getpid()}-"
 
 
 class ProcessCluster:
@@ -68,10 +70,10 @@ class ProcessCluster:
 
     def cut_off(self, number: int, *, cut: bool = True) -> None:
         """Cut a worker off the network, or connect it again."""
-        run_ip("link", "set", f"obp{number}", "down" if cut else "up")
+        run_ip("link", "set", f"{PREFIX}{number}", "down" if cut else "up")
 
     def _start_worker(self, number: int) -> None:
-        prefix = ["ip", "netns", "exec", f"obp{number}"] if self.namespaces else []
+        prefix = ["ip", "netns", "exec", f"{PREFIX}{number}"] if self.namespaces else []
         command = ["distributed.cli.dask_worker", "--nworkers", "1", "--nthreads", "1", "--dashboard-address", ":0"]
         command += ["--memory-limit", "2GB", "--local-directory", str(self.folder / str(number))]
         self._start(f"worker {number}", prefix, command)
@@ -117,22 +119,23 @@ def can_make_namespaces() -> bool:
 
 @contextmanager
 def connected_namespaces(count: int) -> Iterator[None]:
-    """Make network namespaces obp0, obp1, ..., which a bridge connects with each other and with this machine."""
+    """Make network namespaces, which a bridge connects with each other and with this machine."""
     with ExitStack() as stack:
+        bridge = f"{PREFIX}b"  # a name has at most 15 characters
 
         def run(*arguments: str, undo: tuple[str, ...] | None = None) -> None:
             run_ip(*arguments)
             if undo is not None:
                 stack.callback(run_ip, *undo)
 
-        run("link", "add", "obp", "type", "bridge", undo=("link", "del", "obp"))
-        run("address", "add", f"{NETWORK}.1/24", "dev", "obp")
-        run("link", "set", "obp", "up")
+        run("link", "add", bridge, "type", "bridge", undo=("link", "del", bridge))
+        run("address", "add", f"{NETWORK}.1/24", "dev", bridge)
+        run("link", "set", bridge, "up")
         for number in range(count):
-            name = f"obp{number}"
+            name = f"{PREFIX}{number}"
             run("netns", "add", name, undo=("netns", "del", name))
             run("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name, undo=("link", "del", name))
-            run("link", "set", name, "master", "obp", "up")
+            run("link", "set", name, "master", bridge, "up")
             run("-n", name, "address", "add", f"{NETWORK}.{number + 2}/24", "dev", "eth0")
             for device in ("eth0", "lo"):
                 run("-n", name, "link", "set", device, "up")

@@ -92,7 +92,6 @@ class TestErrors:
             (np.empty(300, bool), ValueError, "dtype bool"),
             (np.broadcast_to(np.int32(0), 300), ValueError, "no write access"),
         ],
-        ids=str,
     )
     def test_where_nothing_can_be_written(self, out, error, message, model, blobs):
         with pytest.raises(error, match=f"labels_out.*{message}"):

@@ -28,7 +28,7 @@ def compare_lengths(a, b):
     return abs(len(a) - len(b))
 
 
-@pytest.mark.parametrize("metric", ["levenshtein", pair_metric(compare_lengths)], ids=str)
+@pytest.mark.parametrize("metric", ["levenshtein", pair_metric(compare_lengths)])
 @pytest.mark.parametrize("form", ["series", "array"])
 def test_strings(words, metric, form):
     pytest.importorskip("rapidfuzz")

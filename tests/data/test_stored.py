@@ -71,7 +71,7 @@ PARAMETERS = [
 ]
 
 
-@pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
+@pytest.mark.parametrize("parameters", PARAMETERS)
 def test_every_stage_and_metric(parameters, X, tmp_path, monkeypatch):
     monkeypatch.setattr("onebatchpam.metrics.base.SUMMED_ROWS", 100)
     monkeypatch.setattr(_tiles, "TILE_ENTRIES", 5000)

@@ -91,9 +91,7 @@ def test_finds_the_stems():
     assert model.predict(["clustter", "swwap"]).tolist() == [model.labels_[1], model.labels_[4]]
 
 
-@pytest.mark.parametrize(
-    "container", [list, tuple, np.array, pd.Series, lambda words: np.array(words, dtype=object)], ids=str
-)
+@pytest.mark.parametrize("container", [list, tuple, np.array, pd.Series, lambda words: np.array(words, dtype=object)])
 def test_containers(container, words):
     expected = OneBatchPAM(5, metric="osa", random_state=0).fit(words)
     model = OneBatchPAM(5, metric="osa", random_state=0).fit(container(words))
