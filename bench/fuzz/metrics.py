@@ -188,7 +188,7 @@ def _library_matrix(plain: NDArray[Any], drawn: DrawnMetric, weights: Floats) ->
     if name == "seuclidean" and "V" not in params:
         params["V"] = np.diag(_covariance(rows, weights))
     if name == "mahalanobis" and "VI" not in params:
-        covariance = _covariance(rows, weights)
+        covariance = np.nan_to_num(_covariance(rows, weights))  # a single row has none, and is refused
         # Correlations are inverted, because a feature in small units, or of rows of little weight, counts like others.
         units = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
         units[units == 0] = 1
