@@ -18,6 +18,7 @@ nox.options.default_venv_backend = "uv"
 # The Pythons on which the wheels are tried, as far as this machine has them; the first two are also built for.
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 FREE_THREADED = ["3.14t"]
+IN_TWO_PROCESSES = ["-n", "2"]  # options of pytest
 AARCH64 = ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64", "-DCMAKE_EXE_LINKER_FLAGS=-static"]
 # The variants of the native tests, each with its compiler and the options of CMake.
 NATIVE = {
@@ -46,7 +47,7 @@ def lint(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests with the newest versions of all packages; arguments go to pytest."""
     session.install(".", "--group", "test")
-    session.run("python", "-m", "pytest", *session.posargs)
+    session.run("python", "-m", "pytest", *IN_TWO_PROCESSES, *session.posargs)
 
 
 @nox.session(python="3.11")
@@ -54,7 +55,7 @@ def lowest(session: nox.Session) -> None:
     """Run the tests with the lowest versions that pyproject.toml admits; arguments go to pytest."""
     session.install("--resolution", "lowest-direct", ".", "--group", "test")
     # Old packages use what has been deprecated in their own dependencies since.
-    session.run("python", "-m", "pytest", "-W", "default::DeprecationWarning", *session.posargs)
+    session.run("python", "-m", "pytest", *IN_TWO_PROCESSES, "-W", "default::DeprecationWarning", *session.posargs)
 
 
 @nox.session
