@@ -208,6 +208,14 @@ class TestCLARANS:
         gains = np.delete(reference.swap_gains(square(X), model.medoid_indices_, np.ones(60)), model.medoid_indices_, 0)
         assert gains.max() <= 1e-6 * model.inertia_
 
+    @pytest.mark.parametrize("seed", range(8))
+    def test_it_ends_where_weights_make_rounding_errors_larger_than_the_loss(self, seed):
+        rng = np.random.RandomState(seed)
+        X, weights = rng.randn(17, 1), 10.0 ** rng.uniform(-12, 12, 17)
+        model = CLARANS(2, metric="cosine", n_init=1, init=[3, 2], max_neighbors=20, random_state=0)
+        model.fit(X, sample_weight=weights, fixed_medoids=[3])
+        assert len(np.unique(np.sign(model.cluster_centers_))) == len(np.unique(np.sign(X)))
+
     def test_it_comes_near_to_fasterpam(self, blobs):
         best = FasterPAM(5, n_init=3, random_state=0).fit(blobs).inertia_
         assert CLARANS(5, random_state=0).fit(blobs).inertia_ <= 1.05 * best

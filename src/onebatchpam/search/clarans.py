@@ -45,13 +45,12 @@ def wander(space: Space, start: Indices, n_failures: int, tol: float, run: Run) 
             n_tried += 1
             candidate = draw_with_replacement(space, 1, np.concatenate([medoids, failed]).astype(np.int64), run.rng)[0]
             row = distances_of(candidate, space)
-            changes = two_nearest.changes(row, space.weights, k)
-            slot = n_fixed + int(np.argmin(changes[n_fixed:]))
-            if changes[slot] < -tol * loss:
+            slot = n_fixed + int(np.argmin(two_nearest.changes(row, space.weights, k)[n_fixed:]))
+            loss_after = two_nearest.loss_after(slot, row, space.weights)
+            if loss_after < (1 - tol) * loss:  # each swap lowers the loss, so that the search ends
                 medoids[slot] = candidate
                 two_nearest.replace(slot, row, space, medoids)
-                loss = float(space.weights @ two_nearest.distances[0])
-                n_swaps, failed = n_swaps + 1, []
+                n_swaps, failed, loss = n_swaps + 1, [], loss_after
             else:
                 failed.append(candidate)
             bar.set_postfix(swaps=n_swaps, refresh=False)

@@ -34,6 +34,14 @@ class TwoNearest:
         lost = np.minimum(distances, second) - kept
         return weights @ (kept - nearest) + np.bincount(self.slots[0], weights * lost, minlength=k)
 
+    def loss_after(self, slot: int, distances: NDArray[np.float32], weights: NDArray[np.float64]) -> float:
+        """Return the loss if a candidate, given by its dissimilarities, replaces the medoid of a slot.
+
+        It has no rounding errors as large as those of `changes`, whose terms may cancel.
+        """
+        others = np.where(self.slots[0] == slot, self.distances[1], self.distances[0])
+        return float(weights @ np.minimum(distances, others))
+
     def replace(self, slot: int, distances: NDArray[np.float32], space: Space, medoids: Indices) -> None:
         """Replace the medoid of a slot; `medoids` are those after the swap, `distances` those of the new one."""
         losers = np.flatnonzero((self.slots == slot).any(axis=0))  # rows that lose one of their two medoids
