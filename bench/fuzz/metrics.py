@@ -190,7 +190,8 @@ def _library_matrix(plain: NDArray[Any], drawn: DrawnMetric, weights: Floats) ->
     if name == "mahalanobis" and "VI" not in params:
         covariance = np.nan_to_num(_covariance(rows, weights))  # a single row has none, and is refused
         # Correlations are inverted, because a feature in small units, or of rows of little weight, counts like others.
-        units = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
+        deviations = np.sqrt(covariance.diagonal())
+        units = np.outer(deviations, deviations)
         units[units == 0] = 1
         params["VI"] = np.linalg.pinv(covariance / units) / units
     if name in SCIPY_METRICS:
