@@ -90,15 +90,14 @@ class LibraryMetric(Metric):
     def pack(self, points: Rows, rows: Rows, n_jobs: int, *, rows_first: bool = True) -> Points:
         return LibraryPoints(self, points, rows, n_jobs)
 
-    def pack_exactly(self, rows: Rows) -> Points:
-        return WideLibraryPoints(self, rows)
-
     def compare(self, rows: NDArray[Any], points: NDArray[Any]) -> NDArray[Any]:
         """Return the dissimilarities of all rows to all points."""
         try:
             if self.name in SCIPY_METRICS:
                 return scipy.spatial.distance.cdist(rows, points, self.name, **self.params)
-            return sklearn.metrics.pairwise_distances(rows, points, metric=self.name, **self.params)
+            # scikit-learn squares float32 in float32, which loses digits, and small and large numbers as a whole.
+            wide = (np.asarray(values, np.float64) for values in (rows, points))
+            return sklearn.metrics.pairwise_distances(*wide, metric=self.name, **self.params)
         except TypeError as error:
             problem = str(error).partition("\n\nInvoked with")[0]  # the message of scipy goes on to print the data
             raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {problem}") from error
@@ -142,17 +141,6 @@ class LibraryPoints(Points):
         # Numbers that are too large become infinite or NaN, which is refused later.
         with np.errstate(over="ignore", invalid="ignore"):
             out[:] = self._metric.compare(tile, self._values[columns])
-
-
-class WideLibraryPoints(LibraryPoints):
-    """Points that are compared in float64, whatever the type of the rows is."""
-
-    def __init__(self, metric: LibraryMetric, points: Rows) -> None:
-        super().__init__(metric, points, points, 1)
-        self.dtype, self._values = np.dtype(np.float64), self._values.astype(np.float64)
-
-    def fill(self, tile: NDArray[Any], out: NDArray[Any]) -> None:
-        super().fill(tile.astype(np.float64), out)
 
 
 def check_latitudes(latitudes: NDArray[Any]) -> None:
