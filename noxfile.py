@@ -37,7 +37,8 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
-    sources = [str(path) for folder in ("src/core", "tests", "bench") for path in Path(folder).rglob("*.?pp")]
+    folders, endings = ("src/core", "tests", "bench"), ("*.?pp", "*.c")
+    sources = [str(path) for folder in folders for ending in endings for path in Path(folder).rglob(ending)]
     session.run("clang-format", "--dry-run", "--Werror", *sources)
     session.run("zizmor", "--offline", "--quiet", ".github")
     session.run("sp-repo-review", ".", silent=True)
@@ -120,9 +121,10 @@ def is_installed(python: str) -> bool:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site in build/site, without the network: it runs all examples, and a warning is an error."""
+    """Build the site in build/site with all examples and without the network; fail on a warning, and test its pages."""
     session.install(".", "--group", "docs")
     session.run("sphinx-build", "-W", "--keep-going", "--quiet", "docs", "build/site")
+    session.run("python", "-m", "pytest", "tests/promises/test_site.py")
 
 
 @nox.session

@@ -8,7 +8,9 @@ from unittest import mock
 
 import numpy as np
 
+from onebatchpam import OneBatchPAM
 from onebatchpam._progress import Stages
+from onebatchpam.cli import main
 
 
 def call_at_stages(patch, begin):
@@ -53,6 +55,31 @@ def fit_telling_stages(tell, model, shape, path):
     """Fit a model to rows of this shape, and write the labels to a file."""
     with mock.patch.object(Stages, "stage", watch_stages(tell)):
         model.fit(make_rows(*shape), labels_out=path)
+
+
+def write_prediction(tell, folder):
+    """Write the labels of many rows to a file."""
+    X = make_rows(300_000, 8)
+    model = OneBatchPAM(8, random_state=0).fit(X[:1000])
+    tell("ready")
+    model.predict(X, out=folder / "new.npy")
+
+
+def write_page(tell, folder):
+    """Write a report."""
+    X = make_rows(3000, 8)
+    model = OneBatchPAM(8, random_state=0).fit(X)
+    tell("ready")
+    model.report(X, folder / "new.html")
+
+
+def write_folder(tell, folder):
+    """Write the folder of a command, in place of one that it has written before."""
+    np.save(folder.parent / "X.npy", make_rows(3000, 8))
+    typed = ["cluster", str(folder.parent / "X.npy"), "-k", "8", "-q", "-o", str(folder / "new")]
+    assert main(typed) == 0
+    tell("ready")
+    assert main([*typed, "--force"]) == 0
 
 
 def fit_and_send(pipe, model, path):

@@ -32,6 +32,8 @@ from onebatchpam import (
     OneBatchPAM,
     RandomMedoids,
     block_metric,
+    cluster_statistics,
+    lower_bound,
     medoids_of,
     native_metric,
     pair_metric,
@@ -126,6 +128,14 @@ def make_longer_if_many(n):
     return make_rows(n, 2000 if n > 1000 else 2)
 
 
+def bound_few(X):
+    return lower_bound(X, np.arange(20), memory_limit=0, random_state=0).bound
+
+
+def fit_equal_clusters(X):
+    return batch(100, batch_size=500, refine=0, min_cluster_size=0.009 * len(X)).fit(X).medoid_indices_
+
+
 def fit_medoids():
     return RandomMedoids(1000, random_state=0).fit(make_rows(1000, 100))
 
@@ -164,11 +174,13 @@ ALGORITHMS = {
     "OneBatchPAM, start": Case(batch(1000, init="k-means++"), dense(20), 200_000, "initial medoids"),
     "OneBatchPAM, distances": Case(batch(batch_size=20_000, memory_limit=0), dense(100), 200_000),
     "OneBatchPAM, means": Case(batch(variant="lwcs", batch_size=20_000, memory_limit=0), dense(100), 200_000),
+    "OneBatchPAM, sample": Case(batch(400), dense(100), 200_000, "sample"),
     "OneBatchPAM, search": Case(batch(400, batch_size=1000), dense(2), 60_000, "swap search"),
     "OneBatchPAM, reduced": Case(batch(100, batch_size=1000, memory_limit="60MB"), dense(60), 200_000, "swap search"),
     "OneBatchPAM, recomputed": Case(batch(100, batch_size=1000, memory_limit=0), dense(60), 200_000, "swap search"),
     "OneBatchPAM, refinement": Case(batch(100, batch_size=100), dense(500), 40_000, "refinement"),
     "OneBatchPAM, pool search": Case(batch(300, batch_size=600, refine=0, n_init=3), dense(2), 20_000, "pool search"),
+    "OneBatchPAM, least sizes": Case(fit_equal_clusters, dense(2), 20_000, "cluster sizes"),
     "OneBatchPAM, core": Case(batch(50, batch_size=500, refine=0, effort="best"), dense(100), 20_000, "core"),
     "OneBatchPAM, from a file": Case(batch(batch_size=10_000, memory_limit=0), make_file, 200_000),
     "OneBatchPAM, on Dask": Case(fit_on_dask, dense(100), 300_000, needs="dask"),
@@ -185,6 +197,7 @@ ALGORITHMS = {
     "KMC2": Case(KMC2(100, chain_length=500, random_state=0), make_longer_if_many, 20_000, "initial medoids"),
     "RandomMedoids": Case(RandomMedoids(1000, random_state=0), dense(100), 200_000, "assignment"),
     "BanditPAM": Case(BanditPAM(100, random_state=0), dense(50), 60_000, "BUILD"),
+    "BanditPAM, swaps": Case(BanditPAM(20, max_iter=1000, random_state=0), dense(50), 8_000, "SWAP"),
     "select_k": Case(
         lambda X: select_k(X, [len(X) // 100], batch(batch_size=1000)).inertia, dense(2), 60_000, "swap search"
     ),
@@ -192,6 +205,14 @@ ALGORITHMS = {
         # Fixed rows leave nothing to search for, so that the last stage is soon reached.
         lambda X: select_representatives(X, 200, fixed=np.arange(200), random_state=0).losses,
         *(dense(20), 300_000, "coverage"),
+    ),
+    "select_representatives, order": Case(
+        lambda X: select_representatives(X, len(X) // 10, fixed=np.arange(len(X) // 10), random_state=0).losses,
+        *(dense(20), 20_000, "order"),
+    ),
+    "lower_bound": Case(bound_few, dense(100), 20_000, "pricing"),
+    "cluster_statistics": Case(
+        lambda X: cluster_statistics(X, np.arange(len(X)) % 2).diameters, dense(100), 60_000, "pairs"
     ),
     "medoids_of": Case(
         lambda X: medoids_of(X, np.zeros(len(X), int), random_state=0).indices, dense(100), 80_000, "medoids"

@@ -13,8 +13,11 @@ import scipy.sparse
 from faults import make_rows
 from onebatchpam import (
     CLARANS,
+    KMC2,
     PAM,
     Alternate,
+    BanditPAM,
+    DynMSC,
     FasterCLARA,
     FasterMSC,
     FasterPAM,
@@ -22,9 +25,14 @@ from onebatchpam import (
     OneBatchPAM,
     RandomMedoids,
     block_metric,
+    cluster_statistics,
+    collapse_duplicates,
+    distance_block,
+    lower_bound,
     medoids_of,
     select_k,
     select_representatives,
+    swap_search,
 )
 
 MEGABYTES = (0, 1, 4, 16, 64, 1000)  # that are left to a call, one after the other
@@ -49,6 +57,15 @@ def fit_files(X):
         except MemoryError:
             assert sorted(Path(name).iterdir()) == [rows]
             raise
+
+
+def fit_matrix(X):
+    differences = np.abs(X[:600, :1] - X[:600, :1].T)
+    return batch(metric="precomputed").fit(differences).labels_
+
+
+def assess(X):
+    return FasterPAM(5, n_jobs=2, random_state=0).fit(X[:600]).assess_rows(X).distances
 
 
 def compare_blocks(A, B):
@@ -78,6 +95,19 @@ CALLS = {
     "select_k": lambda X: select_k(X, [2, 5], batch()).inertia,
     "select_representatives": lambda X: select_representatives(X, 5, random_state=0).losses,
     "medoids_of": lambda X: medoids_of(X, np.zeros(len(X), int), random_state=0).indices,
+    "BanditPAM": lambda X: BanditPAM(3, n_jobs=2, random_state=0).fit(X[:1000]).labels_,
+    "KMC2": fit_by(KMC2(3, n_jobs=2, random_state=0)),
+    "DynMSC": lambda X: DynMSC(4, batch_size=200, n_jobs=2, random_state=0).fit(X[:1000]).labels_,
+    "precomputed": fit_matrix,
+    "least size": fit_by(batch(min_cluster_size=100)),
+    "best effort": lambda X: batch(effort="best").fit(X[:1500]).labels_,
+    "lower_bound": lambda X: lower_bound(X[:600], [1, 2, 3], random_state=0).bound,
+    "lower_bound by a sample": lambda X: lower_bound(X, [1, 2, 3], confidence=0.9, random_state=0).bound,
+    "cluster_statistics": lambda X: cluster_statistics(X[:1500], np.arange(min(len(X), 1500)) % 3).diameters,
+    "assess_rows": assess,
+    "collapse_duplicates": lambda X: collapse_duplicates(np.round(X)).weights,
+    "distance_block": lambda X: distance_block(X, X[:300]),
+    "swap_search": lambda X: swap_search(X**2, 3, random_state=0).medoids,
 }
 
 

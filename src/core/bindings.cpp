@@ -22,6 +22,7 @@
 #include "distances/column.hpp"
 #include "distances/custom.hpp"
 #include "distances/gower.hpp"
+#include "distances/halves.hpp"
 #include "distances/packed_columns.hpp"
 #include "distances/sparse.hpp"
 #include "kernels/table.hpp"
@@ -75,6 +76,8 @@ void raise_for_signals() {
 
 template <class T>
 using Matrix = Aligned<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using MatrixOut = Aligned<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Block = Aligned<T, nb::ndim<2>, nb::device::cpu>;  // There may be gaps between its rows.
 template <class T>
@@ -409,6 +412,11 @@ bool all_bytes(Matrix<T> values, double byte_divisor) {
     return are_bytes(values.data(), values.size(), byte_divisor);
 }
 
+void widen(Matrix<std::uint16_t> halves, MatrixOut<float> wide, int n_threads) {
+    check_shape("wide", wide, {halves.shape(0), halves.shape(1)}, "the shape of halves");
+    widen_halves(halves.data(), halves.size(), wide.data(), threads(n_threads));
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -548,6 +556,8 @@ NB_MODULE(_core, module) {
     module.def("are_bytes", all_bytes<float>, "values"_a.noconvert(), "byte_divisor"_a, release(),
                "Return whether every value is a byte divided by byte_divisor.");
     module.def("are_bytes", all_bytes<double>, "values"_a.noconvert(), "byte_divisor"_a, release());
+    module.def("widen_halves", widen, "halves"_a.noconvert(), "wide"_a.noconvert(), "n_threads"_a, release(),
+               "Write numbers in float16, given by their bits, in float32.");
     module.def("count_below", count, "rows"_a.noconvert(), "thresholds"_a.noconvert(), "counts"_a.noconvert(),
                "n_threads"_a, release(),
                "Write the number of entries of each row that are below the threshold of their column.");

@@ -453,6 +453,13 @@ def are_bytes(
     values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     byte_divisor: float,
 ) -> bool: ...
+def widen_halves(
+    halves: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    wide: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """Write numbers in float16, given by their bits, in float32."""
+
 def count_below(
     rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     thresholds: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],

@@ -28,6 +28,7 @@ Weights = NDArray[np.float64] | float | None  # checked: one weight for each row
 
 # Sums of weights that differ by no more than this fraction are equal, because adding them up rounds them.
 WEIGHT_ROUNDING = 1e-9
+SMALLEST_TOTAL = float(np.finfo(np.float64).tiny)  # smaller numbers have few digits, and their inverse is infinite
 LONGEST_REPR = 100  # a value whose representation has more characters than this is described by its type
 
 
@@ -51,9 +52,8 @@ class Settings(SimpleNamespace):
 
 
 def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> Settings:
-    """Apply the rules to the parameters of an estimator; leave out parameters that a user's subclass has added."""
-    parameters = estimator.get_params(deep=False)
-    return Settings(**{name: rules[name](value, name) for name, value in parameters.items() if name in rules})
+    """Apply the rules to the parameters of an estimator; a user's subclass may have more parameters."""
+    return Settings(**{name: rule(getattr(estimator, name), name) for name, rule in rules.items()})
 
 
 def accept(value: Any, name: str) -> Any:
@@ -260,8 +260,19 @@ def check_candidates(candidates: Any, n: int | None) -> NDArray[np.int64] | None
     return np.sort(check_medoids(indices, indices.size, n, "candidates"))
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise if values are an array some of whose entries are masked: the numbers under a mask mean nothing."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        n_masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
+        raise ValueError(
+            f"{name} is a masked array, which hides {n_masked:,} of its values: expected an array without a mask; fill "
+            "them in, or for a metric that takes missing values pass array.filled(numpy.nan)"
+        )
+
+
 def as_array(values: Any, name: str, expected: str) -> NDArray[Any]:
     """Return a parameter that is a list or an array of at least one dimension as an array."""
+    refuse_masked(values, name)
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):  # lists in it can have different lengths
@@ -297,7 +308,8 @@ def check_weights(weights: Any, name: str = "sample_weight", of_each: str = "row
         raise ValueError(f"{name}[{bad[0]}]={array[bad[0]]}: expected finite weights that are not negative")
     if not array.any():
         raise ValueError(f"{name} is zero for every {of_each}: expected at least one positive weight")
-    _check_total(float(array.sum()), name)
+    with np.errstate(over="ignore"):  # an infinite sum is refused
+        _check_total(float(array.sum()), name)
     return array
 
 
@@ -315,6 +327,8 @@ def spread_weights(weights: Weights, n: int, name: str = "sample_weight", of_eac
 def _check_total(total: float, name: str) -> None:
     if total > float(np.finfo(np.float32).max):
         raise ValueError(f"{name} sums to {total:g}: expected weights whose sum fits in float32; rescale them")
+    if total < SMALLEST_TOTAL:
+        raise ValueError(f"{name} sums to {total:g}: expected a sum of at least {SMALLEST_TOTAL:g}; rescale them")
 
 
 def resolve_n_jobs(n_jobs: Any, name: str = "n_jobs") -> int:

@@ -47,7 +47,14 @@ ALGORITHMS = [
     BanditPAM,
 ]
 SEARCHES = [OneBatchPAM, FasterPAM, PAM, Alternate]
-every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
+
+
+def dynmsc_of_one_number(n_clusters=8, **parameters):
+    """Return DynMSC that may keep no fewer medoids than it begins with; the contract is about their number."""
+    return DynMSC(n_clusters, min_clusters=max(n_clusters, 2), **parameters)
+
+
+every_algorithm = pytest.mark.parametrize("algorithm", [*ALGORITHMS, dynmsc_of_one_number])
 
 
 def test_none_is_missing_here():

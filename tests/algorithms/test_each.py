@@ -25,6 +25,7 @@ from onebatchpam import (
 from onebatchpam._draws import rows_of_ranks
 from onebatchpam._progress import Stages
 from onebatchpam.algorithms import alternate, clara, clarans
+from onebatchpam.batch import sample as row_sample
 from onebatchpam.blocks import square as square_blocks
 from onebatchpam.search import first_medoids, wander
 from onebatchpam.search.first_medoids import kmc2, kmeans_plus_plus, random_medoids
@@ -274,6 +275,37 @@ class TestFasterCLARA:
         FasterCLARA(5, sample_size=17, n_samplings=2, random_state=0).fit(blobs)
         FasterCLARA(5, sample_size=1000, n_samplings=2, random_state=0).fit(blobs)
         assert [len(sample) for sample in record[0]] == [17, 17, 300, 300]
+
+    @pytest.mark.parametrize("is_weighted", [False, True])
+    def test_many_rows_are_judged_by_some(self, record, monkeypatch, tmp_path, is_weighted):
+        X, weights = whole_numbers(400), np.random.RandomState(1).rand(400) if is_weighted else None
+        monkeypatch.setattr(row_sample, "MANY_ROWS", 150)
+        np.save(tmp_path / "X.npy", X)
+        model = FasterCLARA(5, metric="manhattan", random_state=0).fit(X, sample_weight=weights)
+        samples, starts = record
+        judges, *samples = samples
+        assert len(judges) == len(np.unique(judges)) == 150
+        if not is_weighted:
+            block = square(X)
+            found = [
+                rows[reference.swap_search(block[np.ix_(rows, rows)], start, tol=1e-6, chunk=_core.SWEEP_CHUNK).medoids]
+                for rows, start in zip(samples, starts, strict=True)
+            ]
+            best = min(found, key=lambda medoids: reference.loss(block[:, judges], medoids))
+            np.testing.assert_array_equal(model.medoid_indices_, best)
+        assert model.n_distances_ == 5 * (100 * 100 + 150 * 5) + 400 * 5
+        np.testing.assert_allclose(
+            model.inertia_, np.average(model.distances_, weights=weights) * (400 if weights is None else weights.sum())
+        )
+        mapped = FasterCLARA(5, metric="manhattan", random_state=0)
+        mapped.fit(np.load(tmp_path / "X.npy", mmap_mode="r"), sample_weight=weights)
+        np.testing.assert_array_equal(mapped.medoid_indices_, model.medoid_indices_)
+
+    def test_a_single_sample_is_not_judged(self, record, monkeypatch):
+        monkeypatch.setattr(row_sample, "MANY_ROWS", 150)
+        model = FasterCLARA(5, n_samplings=1, metric="manhattan", random_state=0).fit(whole_numbers(400))
+        assert len(record[0]) == 1
+        assert model.n_distances_ == 100 * 100 + 400 * 5
 
 
 class TestAlternate:

@@ -35,12 +35,18 @@ class TestRuspini:
         assert PAM(5).fit(RUSPINI).inertia_ / 75 == pytest.approx(10.396, abs=5e-4)
 
     @pytest.mark.parametrize(
-        ("algorithm", "n_init"), [(FasterPAM, 10), (Alternate, 30), (OneBatchPAM, 10), (CLARANS, 5)]
+        ("algorithm", "init", "n_init"),
+        [
+            (FasterPAM, "random", 10),
+            (Alternate, "ls-k-means++", 10),  # a random start of Alternate ends there only once in sixty times
+            (OneBatchPAM, "random", 10),
+            (CLARANS, "random", 5),
+        ],
     )
-    def test_five_medoids_by_a_few_starts(self, algorithm, n_init):
+    def test_five_medoids_by_a_few_starts(self, algorithm, init, n_init):
         """A single start of these ends in another local optimum more often than not."""
         for seed in range(5):
-            model = algorithm(5, init="random", n_init=n_init, random_state=seed).fit(RUSPINI)
+            model = algorithm(5, init=init, n_init=n_init, random_state=seed).fit(RUSPINI)
             assert model.inertia_ / 75 == pytest.approx(10.396, abs=5e-4)
 
 
@@ -128,7 +134,7 @@ def test_numbers_of_clusters_of_wine():
 
 
 class TestKMedoids:
-    """The matrix of the tests of kmedoids, and the losses that its `pam_build`, `pam` and `fasterpam` give."""
+    """The matrix of the tests of kmedoids, and the values that they expect of its functions."""
 
     MATRIX = np.array([[0, 2, 3, 4, 5], [2, 0, 6, 7, 8], [3, 6, 0, 9, 10], [4, 7, 9, 0, 11], [5, 8, 10, 11, 0]])
 
@@ -138,3 +144,9 @@ class TestKMedoids:
 
     def test_fasterpam(self):
         assert FasterPAM(2, metric="precomputed", init="build").fit(self.MATRIX).inertia_ == 9
+
+    def test_alternating_and_the_silhouette_of_its_labels(self):
+        model = Alternate(2, metric="precomputed", init="build").fit(self.MATRIX)
+        assert model.inertia_ == 9
+        found = cluster_statistics(self.MATRIX, model.labels_, metric="precomputed")
+        assert found.silhouette == pytest.approx(0.31379, abs=5e-6)

@@ -388,3 +388,11 @@ def test_weights_of_kmeans_mean_the_same():
 def test_warning_counts_clusters_that_have_rows():
     with pytest.warns(ConvergenceWarning, match="found 1 distinct clusters"):
         OneBatchPAM(2).fit(np.array([[0.0], [0], [5]]), sample_weight=[1, 1, 0])
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-310, 1e308])
+def test_weights_beyond_the_normal_numbers(weight):
+    with pytest.raises(ValueError, match=r"sample_weight sums to .*; rescale them"):
+        FasterMSC(3, random_state=0).fit(np.eye(9), sample_weight=np.full(9, weight))
+    with pytest.raises(ValueError, match=r"sample_weight sums to .*; rescale them"):
+        OneBatchPAM(3).fit(np.eye(9), sample_weight=weight)

@@ -85,6 +85,7 @@ class TestErrors:
         ("out", "error", "message"),
         [
             ("labels.txt", ValueError, r"='labels\.txt': expected the path of a new file that ends in \.npy"),
+            ("a\0.npy", ValueError, r"='a.x00\.npy': expected the path of a new file"),
             ("no/where.npy", FileNotFoundError, "there is no folder 'no'"),
             ([0] * 300, ValueError, "is of type list: expected an array of integers, or the path"),
             (np.empty(299, int), ValueError, r"has shape \(299,\), .* expected a writeable array of 300 integers"),
@@ -137,6 +138,16 @@ class TestErrors:
         with pytest.raises(OSError, match=r"No space left on device: '.*/labels\.npy'"):
             model.fit(blobs, labels_out=tmp_path / "labels.npy")
         assert not list(tmp_path.iterdir())
+
+    @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="space cannot be reserved on this system")
+    @pytest.mark.parametrize("number", [errno.EOPNOTSUPP, errno.EINVAL])
+    def test_a_file_system_that_reserves_no_space(self, number, model, blobs, tmp_path, monkeypatch):
+        def cannot(*arguments):
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(os, "posix_fallocate", cannot)
+        model.fit(blobs, labels_out=tmp_path / "labels.npy")
+        np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), model.labels_)
 
     @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
     def test_a_folder_without_permission_is_noticed_before_the_work(self, model, blobs, tmp_path, monkeypatch):

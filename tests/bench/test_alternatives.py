@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ def test_methods_are_judged_by_both_metrics(tiny, tmp_path, capsys):
     assert main(tiny) == 0
     lines = (tmp_path / "results" / "alternatives.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]
+    assert all(each["cpu_seconds"] > 0 for each in records)
     assert [(each["metric"], each["method"], each["n"]) for each in records] == [
         ("euclidean", alternatives.OURS, 100),
         ("euclidean", alternatives.OURS, 200),
@@ -37,10 +39,8 @@ def test_methods_are_judged_by_both_metrics(tiny, tmp_path, capsys):
         ("manhattan", alternatives.OURS, 200),
     ]
     assert all(0 < each["euclidean"] < each["manhattan"] for each in records)
-    out = capsys.readouterr().out
-    assert f"| 200 × 16, k = 10 | {records[5]['manhattan']:.4g} | | {records[3]['manhattan']:.4g} |" in out.replace(
-        "|  |", "| |"
-    )
+    above = records[3]["manhattan"] / records[5]["manhattan"] - 1
+    assert f"| 200 × 16, k = 10 | +0.0% |  | {above:+.1%} |" in capsys.readouterr().out
 
 
 def test_a_table_says_which_limit_ended_a_method():
@@ -55,12 +55,17 @@ def test_a_table_says_which_limit_ended_a_method():
         run("kmedoids", 10_000): {"status": "memory", "reason": "too large"},
         run("apricot", 10_000): {"status": "timeout", "reason": "too long"},
     }
-    shown = {name: alternatives.make_table(records, name).iloc[0] for name in alternatives.MEASURES}
+    shown = {name: alternatives.make_table(records, each).iloc[0] for name, each in alternatives.MEASURES.items()}
     assert shown["seconds"][[alternatives.OURS, "kmedoids", "apricot", "faiss"]].tolist() == [
-        *("1.23", "memory", "time", "")
+        "1.2",
+        "memory",
+        "time",
+        "",
     ]
-    assert shown["gigabytes"]["KMeans"] == "2"
-    assert shown["manhattan"][[alternatives.OURS, "KMeans"]].tolist() == ["8", "9"]
+    assert shown["seconds manhattan"][[alternatives.OURS, "KMeans"]].tolist() == ["1.2", ""]
+    assert shown["memory"]["KMeans"] == "2"
+    assert shown["euclidean"][[alternatives.OURS, "KMeans"]].tolist() == ["+0.0%", "+0.0%"]
+    assert shown["manhattan"][[alternatives.OURS, "KMeans"]].tolist() == ["+0.0%", "+12.5%"]
 
 
 def test_a_run_that_must_exceed_the_time_is_not_tried():
@@ -71,10 +76,45 @@ def test_a_run_that_must_exceed_the_time_is_not_tried():
         growth.require_time(many, (few, {"seconds": 7.0}), limits)
 
 
+def test_a_method_that_was_too_slow_with_few_medoids_is_not_tried_with_more():
+    few, many = (Run("mixture16", 1000, k, "euclidean", "KMeans", 0) for k in (10, 100))
+    records = {few: {"status": "timeout"}, many: {"status": "timeout"}}
+    growth.require_time_with_fewer_medoids(few, records)
+    growth.require_time_with_fewer_medoids(many, {few: {"seconds": 1.0}})
+    growth.require_time_with_fewer_medoids(replace(many, n=500), records)
+    with pytest.raises(growth.TaskError, match="too long with k = 10"):
+        growth.require_time_with_fewer_medoids(many, records)
+
+
 def test_rows_are_the_same_whatever_their_number(tmp_path, monkeypatch):
     monkeypatch.setenv("ONEBATCHPAM_CACHE", str(tmp_path))
     loaded = [
-        load() for most in (10_000, 100_000) for _, load in alternatives.list_runs("KMeans", 16, 10, "euclidean", most)
+        load()
+        for sizes in ([10_000], [10_000, 100_000])
+        for _, load in alternatives.list_runs("KMeans", 16, 10, "euclidean", sizes, sizes[-1])
     ]
     assert [len(each) for each in loaded] == [10_000, 10_000, 100_000]
     assert np.array_equal(loaded[0], loaded[1])
+
+
+def test_which_runs_are_made():
+    def count(method, k, metric, p=16):
+        return len(alternatives.list_sizes(method, p, k, metric, 10**7))
+
+    assert [count(alternatives.OURS, k, metric) for k in (10, 100) for metric in alternatives.METRICS] == [4] * 4
+    assert [count("kmedoids", k, "manhattan") for k in (10, 100, 1000)] == [0, 4, 0]
+    assert [count("KMeans", 100, metric) for metric in alternatives.METRICS] == [4, 0]
+    assert [count(method, 10, "euclidean", 768) for method in (alternatives.OURS, alternatives.FAST)] == [3, 2]
+
+
+def test_the_case_of_few_medoids(tiny, monkeypatch, capsys):
+    monkeypatch.setattr(alternatives, "FEW_ROWS", 150)
+    monkeypatch.setattr(alternatives, "FEW", replace(alternatives.FEW, n=150))
+    assert main(tiny) == 0
+    before, _, after = capsys.readouterr().out.partition("\n150 × 10, k = 8 (")
+    ours, peer = after.splitlines()[4:6]
+    assert ours.startswith(f"| {alternatives.OURS} | ")
+    assert ours.endswith(" | +0.0% |")
+    assert peer.startswith("| KMeans | ")
+    assert "processors, " in after.splitlines()[0]
+    assert "| 150 × 10" not in before

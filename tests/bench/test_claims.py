@@ -53,6 +53,28 @@ def test_standard_deviations_stand_beside_those_of_the_paper():
     assert table.loc["FasterPAM", "ΔRO"] == f"0 ({pages.show(spread)})"
 
 
+def test_rows_say_where_they_have_fewer_cases_and_seeds_than_others():
+    whole = pd.DataFrame({"cases": [15, 15, 5], "seeds": [5, 1, 2]}, index=["PAM", "onebatch", "banditpam, T = 2"])
+    names = [pages.name_row(method, own, whole) for method, own in whole.iterrows()]
+    assert names == ["PAM", "`onebatch` (1 seed)", "`banditpam`, T = 2 (5 of 15, 2 seeds)"]
+
+
+def test_a_line_names_each_machine_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    machine = {"cpu": "Some CPU", "simd": "v3", "processors": 2, "memory_bytes": 2**34}
+    for seed, cpu in enumerate(("Some CPU", "Some CPU", "Another CPU")):
+        run = Run("letter", None, 10, "manhattan", "FasterPAM", seed)
+        record = {"machine": {**machine, "cpu": cpu}, "threads": 1}
+        Store(tmp_path, "small").append({**run.as_dict(), **record})
+    rest = "with AVX2, processors: 2, memory: 16 GiB, threads of each method: 1"
+    assert pages.describe_machines("small") == f"Machine: Another CPU {rest}; or Some CPU {rest}.\n"
+
+
+def test_the_appendix_of_the_paper_stands_beside_ours():
+    row = pages.compare_dataset("small", "letter").loc["OneBatchPAM-nniw"]
+    assert row[["ΔRO, the paper", "RT, the paper"]].tolist() == ["1.8 (0.20)", "8.5 (0.50)"]
+
+
 @pytest.fixture
 def few(monkeypatch, tmp_path):
     """Let the study of complexity have few rows; return its command."""
@@ -173,6 +195,7 @@ def test_the_other_algorithms_are_judged_by_both_objectives():
             "objective": 100 * (1 + 0.01 * place),
             "silhouette": 0.5,
             "share": 1,
+            "seconds": 0.1 + seed,
         }
         for place, method in enumerate(beyond.METHODS)
         for seed in (0, 1)
@@ -180,3 +203,4 @@ def test_the_other_algorithms_are_judged_by_both_objectives():
     table = beyond.tabulate(records)
     assert table["ΔRO, in %"].tolist()[:2] == ["0.00 (0.00 to 0.00)", "1.00 (1.00 to 1.00)"]
     assert set(table["gain"]) == {"0.000 (0.000 to 0.000)"}
+    assert set(table["seconds, median"]) == {"0.6"}

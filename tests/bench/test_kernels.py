@@ -30,6 +30,14 @@ def test_a_build_is_measured_beside_the_product_and_itself(tiny, view, capsys):
     assert float(cells["ours / other"]) > 0
 
 
+def test_halves_are_widened(tiny, capsys):
+    assert main([*tiny, "--metric", "cosine", "--type", "float16"]) == 0
+    cells = [cell.strip() for cell in capsys.readouterr().out.strip().splitlines()[-1].split("|")]
+    assert cells[1:4] == ["cosine", "float16", "16"]
+    assert float(cells[4]) > 0
+    assert cells[6] == "40.0"
+
+
 def test_a_file_that_is_no_build_is_an_error(tiny, tmp_path, capfd):
     assert main([*tiny, "--against", str(tmp_path / "missing.so")]) == 2
     assert "missing.so" in capfd.readouterr().err

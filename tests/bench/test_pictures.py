@@ -19,10 +19,10 @@ def test_all_pictures_are_written(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(pictures, "ROOT", tmp_path)
     monkeypatch.setattr(pictures, "load", lambda name, folder: np.random.default_rng(0).random((200, 784)))
     assert main(["pictures", "--folder", str(tmp_path)]) == 0
-    names = ("label_few", "no_mean_exists", "mean_is_nobody", "small-ranks")
+    names = ("label_few", "no_mean_exists", "mean_is_nobody", "small-ranks", "figure1-growth")
     paths = [tmp_path / f"{name}.png" for name in names]
     assert all(path.stat().st_size > 1000 for path in paths)
-    assert capsys.readouterr().out.split()[:4] == list(map(str, paths))  # the limits follow if there are records
+    assert capsys.readouterr().out.split()[:5] == list(map(str, paths))  # the limits follow if there are records
 
 
 def test_every_mean_stands_above_the_medoid_that_is_like_it():

@@ -19,7 +19,7 @@ from bench.measure.records import Run, Store
 from bench.methods.table import AS_PUBLISHED, CONTESTANTS
 from bench.report import paper
 from bench.report.figures import find_front
-from bench.report.intervals import Ranking, bound_mean, compare, rank_methods
+from bench.report.intervals import Ranking, bound_mean, compare, half_width, rank_methods
 from bench.report.page import Section, render
 from bench.report.report import read_scores
 from bench.report.scores import measure_selection
@@ -254,6 +254,7 @@ def test_intervals_cover_the_mean_as_often_as_they_say():
     assert statistics.mean(covered) == pytest.approx(0.95, abs=0.02)
     assert bound_mean([2.0, 2.0]) == (2, 2)
     assert all(map(math.isnan, bound_mean([2.0])))
+    assert half_width([1.0, 2.0, 3.0]) == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)  # Student's t with 2 degrees
 
 
 def test_ranks_and_their_critical_difference(store):

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from bench.__main__ import main
 from bench.data import download, labelled
@@ -159,12 +158,6 @@ class TestTables:
         page = study.make_page(list(self.RECORDS))
         assert "apricot" not in page
         assert "| digits | 10 | 25.0 ± 63.5 | 55.0 ± 63.5 |" in page
-
-    def test_the_interval_is_that_of_scipy(self):
-        values = [1.0, 4.0, 2.0, 7.0]
-        low, high = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.95)
-        assert study.half_width(values) == pytest.approx((high - low) / 2)
-        assert study.half_width(values[:1]) is None
 
     def test_a_single_class_is_predicted_for_all(self):
         scores = study.judge_models(X[:3], np.ones(3), X[:10], np.r_[np.ones(5), np.zeros(5)])

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
+import reference
 from bench.__main__ import main
-from bench.data.synthetic import make_unit_vector_pieces
+from bench.data.synthetic import make_mixture, make_unit_vector_pieces
 from bench.studies import costly, embeddings, sizes, small, threads
+from onebatchpam import FasterPAM
 
 
 def test_the_best_of_all_medoids():
@@ -80,14 +87,32 @@ def test_small_fits(capsys, monkeypatch):
     assert main(["small", "--seeds", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[:2] for line in lines[-2:]] == [["| 60", "5"], ["| 60", "10"]]
+    assert ("loop in C" in lines[-4]) == (shutil.which("cc") is not None)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler")
+def test_the_loop_in_c_is_fasterpam():
+    loop, X = small.PlainLoop("cc"), make_mixture(np.random.RandomState(0), 200, 5).astype(np.float32)
+    matrix = loop.measure_distances(X)
+    np.testing.assert_allclose(matrix, cdist(X, X), rtol=1e-5, atol=1e-6)
+    for k, seed in product((2, 7, 30), range(4)):
+        medoids, labels, objective = loop.search(matrix, k, seed)
+        rows = matrix[medoids]
+        np.testing.assert_array_equal(labels, rows.argmin(axis=0))
+        assert objective == pytest.approx(rows.min(axis=0).sum(dtype=float), rel=1e-6)
+        assert reference.swap_gains(matrix, medoids, np.ones(200)).max() <= 1.1e-6 * objective
+        model = FasterPAM(k, init=small.draw_medoids(200, k, seed), metric="precomputed").fit(matrix)
+        assert objective == pytest.approx(model.inertia_, rel=0.05)
 
 
 def test_threads(capsys, monkeypatch):
     cases = {case.name: case for case in threads.list_cases(0.003)}
     chosen = [cases["OneBatchPAM, manhattan"], cases["OneBatchPAM, levenshtein"]]
+    chosen += [case for name, case in cases.items() if "function" in name]
     monkeypatch.setattr(threads, "list_cases", lambda scale: chosen)
     assert main(["threads", "--scale", "0.003", "--repeats", "1"]) == 0
     printed = capsys.readouterr().out
-    assert printed.count(f"| {threads.ALL_STAGES} |") == 2
+    assert printed.count(f"| {threads.ALL_STAGES} |") == printed.count(f"| {threads.PREDICT} |") == len(chosen)
+    assert len(chosen) == 5 + (importlib.util.find_spec("numba") is not None)
     assert "| OneBatchPAM, levenshtein, 200, k = 5 | distances |" in printed
     assert "| a process for each processor, fits share them |" in printed

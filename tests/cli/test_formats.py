@@ -261,6 +261,8 @@ def test_strings(name, write, tmp_path, capsys):
         ("rows.csv", b"a,b\n1,2\n3\n", "rows.csv cannot be read as csv"),
         ("rows.csv", b"", "rows.csv cannot be read as csv"),
         ("rows.csv", b"a,b\n", "rows.csv has no rows"),
+        ("rows.csv", b"a,n\xe9e\n1,2\n3,4\n", "the header of {path} is not UTF-8: save it as UTF-8"),
+        ("rows.csv", b"a,b\n1,Ren\xe9\n2,Eva\n", "column 'b' of {path} is not UTF-8: save it as UTF-8"),
         ("rows.csv", b"a;b\n1;2\n2;3\n", "pass --delimiter ';'"),
         ("rows.csv", b"a,a\n1,2\n2,3\n", "several columns 'a'"),
         ("rows.jsonl", b'{"a": 1}\n{"a":', "rows.jsonl cannot be read as jsonl"),
@@ -279,7 +281,7 @@ def test_bad_files_are_named_in_one_line(name, content, message, tmp_path, capsy
     assert main(["cluster", str(tmp_path / name), "-k", "2"]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert message in printed.err
+    assert message.format(path=tmp_path / name) in printed.err
     assert printed.err.count("\n") == 1
 
 

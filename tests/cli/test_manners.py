@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,6 +209,39 @@ class TestOverwriting:
         assert main(["select", file, "-k", "2", "-o", str(path), "--force"]) == 0
         assert path.read_text() != "old"
         assert [each.name for each in out.parent.iterdir()] == ["out.csv"]
+
+    @pytest.mark.parametrize("command", ["cluster", "select"])
+    def test_is_never_done_to_the_input(self, command, file, out, capsys, monkeypatch):
+        monkeypatch.setattr(f"onebatchpam.cli.{command}.read_input", lambda *_: pytest.fail("the data were read"))
+        content = Path(file).read_bytes()
+        out.mkdir()
+        (out / "summary.json").write_text("of a former run")
+        (out / "rows.npy").hardlink_to(file)
+        for name in (file, out / "rows.npy", out):
+            for read in (file, out / "rows.npy"):
+                if name == out and (command == "select" or read == file):
+                    continue
+                assert main([command, str(read), "-k", "2", "-o", str(name), "--force"]) == 2
+                assert capsys.readouterr().err.endswith(("the file to read: expected another name\n", "of a folder\n"))
+        assert Path(file).read_bytes() == content
+        assert sorted(path.name for path in out.iterdir()) == ["rows.npy", "summary.json"]
+
+    @pytest.mark.skipif(os.name != "posix", reason="only administrators may make links")
+    def test_a_folder_replaces_no_file_and_no_link(self, file, out, capsys, monkeypatch):
+        monkeypatch.setattr("onebatchpam.cli.cluster.read_input", lambda *_: pytest.fail("the data were read"))
+        out.write_text("years of work")
+        (out.parent / "link").symlink_to(out.parent)
+        for path in (out, out.parent / "link"):
+            assert main(["cluster", file, "-k", "2", "-o", str(path), "--force"]) == 2
+            assert "is a file or a link: expected the name of a folder" in capsys.readouterr().err
+        assert out.read_text() == "years of work"
+
+    def test_a_file_replaces_no_folder(self, file, out, capsys, monkeypatch):
+        monkeypatch.setattr("onebatchpam.cli.select.read_input", lambda *_: pytest.fail("the data were read"))
+        out = out.with_suffix(".csv")
+        out.mkdir()
+        assert main(["select", file, "-k", "2", "-o", str(out), "--force"]) == 2
+        assert "is a folder: expected the name of a file" in capsys.readouterr().err
 
 
 def test_no_folder_to_write_to(file, out, capsys):

@@ -64,6 +64,8 @@ ARRAYS = {
     "fewer features": (lambda part: part[:, :3], r"there are 3 features: expected 4, as X declares"),
     "one dimension": (lambda part: part[:, 0], r"there are 1 dimensions: expected 2"),
     "frame": (pd.DataFrame, r"the rows are a frame: expected an array"),
+    "nothing": (lambda part: None, r"the rows are of type NoneType: expected an array, a sparse matrix or a frame"),
+    "lists": (lambda part: part.tolist(), r"the rows are of type list: expected an array"),
     "strings": (lambda part: part.astype(str), r"the rows hold values of type <U\d+: expected float64, as X declares"),
     "objects": (lambda part: part.astype(object), r"the rows hold values of type object: expected float64"),
     "booleans": (lambda part: part > 0, r"the rows hold values of type bool: expected float64"),

@@ -276,6 +276,15 @@ def varint(value):
     return bytes([*digits, value])
 
 
+@pytest.mark.parametrize("metric", ["gower", "levenshtein"])
+def test_text_of_parquet_files_that_is_not_utf8(metric, tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    latin = pa.array([b"Eva", b"Ren\xe9", b"Ada"]).view(pa.string())
+    parquet.write_table(pa.table({"who": latin}), tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match=r"rows.parquet' cannot be read as Parquet: column 'who': .*UTF8.*\S$"):
+        OneBatchPAM(2, metric=metric).fit(tmp_path / "rows.parquet")
+
+
 @pytest.mark.parametrize("claimed", [12_346, 2**40])
 def test_a_parquet_file_that_claims_more_rows_than_it_has(claimed, tmp_path):
     path = tmp_path / "X.parquet"

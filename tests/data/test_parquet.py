@@ -141,6 +141,12 @@ class TestErrors:
         with pytest.raises(ValueError, match=rf"the vector of row 123 in column 'v' {found}: expected 6, as in"):
             fit(tmp_path / "v.parquet")
 
+    @pytest.mark.parametrize("first", [[], None])
+    def test_a_first_vector_without_numbers(self, first, tmp_path):
+        parquet.write_table(pyarrow.table({"v": [first, [1.0, 2.0]]}), tmp_path / "v.parquet")
+        with pytest.raises(ValueError, match="the vector of row 0 in column 'v' is missing or empty: expected numbers"):
+            fit(tmp_path / "v.parquet")
+
     def test_a_number_that_is_missing(self, tmp_path):
         vectors = VECTORS.tolist()
         vectors[123][2] = None

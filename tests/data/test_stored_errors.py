@@ -49,6 +49,31 @@ class TestErrors:
             model.fit(Broken(X))
         assert not hasattr(model, "labels_")
 
+    @pytest.mark.parametrize(
+        ("change", "found"),
+        [
+            (lambda rows: rows[:-1], r"has shape \(\d+, 6\) and type float64"),
+            (lambda rows: np.hstack([rows, rows]), r"has shape \(\d+, 12\) and type float64"),
+            (lambda rows: None, r"has shape \(\) and type object"),
+            (lambda rows: rows + 1j, r"has shape \(\d+, 6\) and type complex128"),
+            (lambda rows: rows.astype(str), r"has shape \(\d+, 6\) and type <U\d+"),
+        ],
+        ids=["fewer rows", "more columns", "nothing", "complex", "text"],
+    )
+    def test_an_array_that_is_not_what_it_declares(self, change, found, X):
+        class Lying(Recorded):
+            def __getitem__(self, rows):
+                return change(super().__getitem__(rows))
+
+        with pytest.raises(ValueError, match=rf"X\[\d+:\d+\] {found}: expected \(\d+, 6\) and float64, as X declares"):
+            OneBatchPAM(3, batch_size=60).fit(Lying(X.astype(float)))
+
+    def test_an_array_of_a_negative_size(self, X):
+        array = Recorded(X)
+        array.shape = (-5, 6)
+        with pytest.raises(ValueError, match=r"X has shape \(-5, 6\): a minimum of 1 row"):
+            OneBatchPAM(3).fit(array)
+
     @pytest.mark.parametrize("name", ["table.csv", "nothing"])
     def test_other_files(self, name):
         with pytest.raises(ValueError, match=rf"X is the path '{name}': expected a \.npy file, a Parquet file"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 
 import numpy as np
 import pandas as pd
@@ -69,6 +70,7 @@ class TestKinds:
             (pd.Series([1, 2, None], dtype="Int64"), "numeric"),
             (pd.Series([1.5, 2, None]), "numeric"),
             (pd.Series([1, 2.5, None], dtype=object), "numeric"),
+            (pd.Series([decimal.Decimal("1.5"), 2, None], dtype=object), "numeric"),
             (pd.Series([1, "2", None], dtype=object), "categorical"),
             (pd.Series([True, False, None], dtype="boolean"), "categorical"),
             (pd.Series([True, False]), "categorical"),
@@ -82,6 +84,24 @@ class TestKinds:
     )
     def test_kind_by_default(self, column, kind):
         assert [each.kind for each in tables.columns_of(pd.DataFrame({"x": column}))] == [kind]
+
+
+def test_integers_are_rounded_as_numpy_does():
+    """Arrow would refuse those that float64 cannot hold."""
+    large = np.array([2**53 + 1, 2**62, 3, -(2**60)])
+    frame = pd.DataFrame({"x": large})
+    expected = distance_block(frame, frame, "gower")
+    for other in (pa.table({"x": large}), frame.convert_dtypes(dtype_backend="pyarrow"), pl.DataFrame(frame)):
+        np.testing.assert_array_equal(distance_block(other, other, "gower"), expected)
+
+
+def test_integers_that_are_missing():
+    values = [1, None, 2**60, 4]
+    table = pa.table({"x": values, "y": [1, 2, 3, 4]})
+    expected = distance_block(table.to_pandas(), table.to_pandas(), "gower")
+    pandas = table.to_pandas(types_mapper=pd.ArrowDtype)
+    for other in (table, pandas, pandas.convert_dtypes(dtype_backend="numpy_nullable"), pl.from_arrow(table)):
+        np.testing.assert_array_equal(distance_block(other, other, "gower"), expected)
 
 
 @pytest.mark.parametrize(

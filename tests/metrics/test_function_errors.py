@@ -103,6 +103,42 @@ def test_number_of_any_type():
         assert distance_block(ROWS, ROWS, pair_metric(lambda a, b, value=value: value)).max() == 1
 
 
+def test_numbers_of_several_types_in_a_row():
+    kinds = [float, int, np.float32, np.int64, np.array, Fraction, bool]
+    column = np.arange(7.0)[:, None]
+    row = distance_block(column[:1], column, pair_metric(lambda a, b: kinds[int(b[0])](1)))
+    assert (row == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        ([1.0, 2.0, None, 0.0], r"Y\[2\]\) is None"),
+        ([1.0, 2.0, KeyError("two"), 0.0], r"Y\[2\]\) raised KeyError\('two'\)"),
+        ([1.0, None, KeyError("two"), 0.0], r"Y\[1\]\) is None"),
+        ([1.0, StopIteration("end"), 0.0, 0.0], r"Y\[1\]\) raised StopIteration"),
+    ],
+)
+def test_the_first_fault_of_a_row_is_reported(results, message):
+    def distance(a, b):
+        result = results[int(b[0])] if a[0] == 3 else 1.0
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    column = np.arange(4.0)[:, None]
+    with pytest.raises(ValueError, match=rf"distance\(X\[3\], {message}"):
+        distance_block(column, column, pair_metric(distance))
+
+
+def test_a_lack_of_memory_is_no_fault_of_a_pair():
+    def distance(a, b):
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        distance_block(ROWS, ROWS, pair_metric(distance))
+
+
 @pytest.mark.parametrize(
     ("block", "message"),
     [
@@ -153,3 +189,36 @@ def test_rows_have_one(blobs):
 
 def test_no_metric_at_all():
     assert_refused("metric=3: expected a function", 3)
+
+
+def subtract_in_place(a, b):
+    a -= b
+    return float(np.abs(a).sum())
+
+
+def compare_blocks_in_place(A, B):
+    B += 1
+    return np.abs(A[:, np.newaxis] - B).sum(axis=2)
+
+
+@pytest.mark.parametrize("metric", [subtract_in_place, pair_metric(subtract_in_place), compare_blocks_in_place])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_function_that_writes_to_its_arguments(metric, n_jobs):
+    rows = np.random.RandomState(0).rand(50, 3)
+    before = rows.copy()
+    with pytest.raises(ValueError, match="in_place writes to its arguments: expected a function that leaves rows"):
+        OneBatchPAM(3, metric=metric, n_jobs=n_jobs).fit(rows)
+    np.testing.assert_array_equal(rows, before)
+
+
+def test_a_compiled_function_whose_arguments_must_be_writeable():
+    numba = pytest.importorskip("numba")
+
+    @numba.njit("f8(f8[::1], f8[::1])")
+    def manhattan(a, b):
+        return np.abs(a - b).sum()
+
+    rows = np.random.RandomState(0).rand(50, 3)
+    rows.flags.writeable = False
+    expected = OneBatchPAM(3, metric="manhattan", random_state=0).fit(rows).medoid_indices_
+    assert OneBatchPAM(3, metric=manhattan, random_state=0).fit(rows).medoid_indices_.tolist() == expected.tolist()

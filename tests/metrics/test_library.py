@@ -183,7 +183,6 @@ def test_a_slow_metric_is_computed_in_many_calls(metric, n_jobs, seconds, monkey
     [
         ("mahalanobis", {"VI": np.eye(2)}),
         ("mahalanobis", {"VI": np.ones(3)}),
-        ("mahalanobis", {"VI": np.full((3, 3), np.nan)}),
         ("seuclidean", {"V": [1, 2]}),
         ("hamming", {"w": [1, 2, 3, 4]}),
     ],
@@ -258,3 +257,31 @@ def test_latitudes_in_degrees():
         with pytest.raises(ValueError, match=r"a latitude is 52.5: .* pass numpy.radians"):
             distance_block(X, Y, "haversine")
     assert OneBatchPAM(2, metric="haversine").fit(np.radians(degrees)).inertia_ < 0.2
+
+
+WRONG_PARAMETERS = [
+    ("seuclidean", {"V": "abc"}, r"with a V of type str: expected finite numbers of shape \(3,\)"),
+    ("seuclidean", {"V": [0, 1, 1]}, "V in metric_params that holds 0: expected positive variances"),
+    ("seuclidean", {"V": [-1, 1, 1]}, "V in metric_params that holds -1: expected positive variances"),
+    ("mahalanobis", {"VI": -np.eye(3)}, "VI in metric_params that holds -1 on its diagonal"),
+    ("mahalanobis", {"VI": np.full((3, 3), np.nan)}, "VI in metric_params that holds NaN or infinity"),
+    ("mahalanobis", {"VI": np.eye(3) + 1j}, "VI of type ndarray: expected finite numbers"),
+    ("minkowski", {"w": -1}, r"w of shape \(\): expected finite numbers of shape \(3,\)"),
+    ("minkowski", {"w": [-1, 1, 1]}, "w in metric_params that holds -1: expected weights that are not negative"),
+    ("hamming", {"w": [0, 0, 0]}, "w in metric_params that holds 0: .* at least one of them positive"),
+    ("jensenshannon", {"base": 2}, "takes no parameters, got metric_params={'base': 2}"),
+]
+
+
+@pytest.mark.parametrize(("metric", "params", "message"), WRONG_PARAMETERS)
+def test_parameters_of_the_wrong_kind_or_sign(metric, params, message):
+    with pytest.raises(ValueError, match=f"^metric='{metric}' .*{message}"):
+        OneBatchPAM(2, metric=metric, metric_params=params).fit(np.random.RandomState(0).rand(30, 3))
+
+
+@pytest.mark.parametrize(("value", "message"), [(-0.5, "a value is -0.5"), (0.0, "all numbers of a row are zero")])
+def test_rows_that_are_no_distributions(value, message):
+    rows = np.random.RandomState(0).rand(30, 3) + 0.1
+    rows[7] = value
+    with pytest.raises(ValueError, match=message):
+        OneBatchPAM(2, metric="jensenshannon").fit(rows)

@@ -385,3 +385,29 @@ class TestLargeNumbers:
         X = np.array([[0.0], [3e38], [-3e38]], dtype=np.float32)
         with pytest.raises(ValueError, match=r"the dissimilarity of X\[\d\] and X\[\d\] is inf: .*rescale the data"):
             OneBatchPAM(2).fit(X)
+
+
+class TestHalves:
+    """Numbers in float16 are widened to float32 as NumPy does it."""
+
+    def test_every_number(self, simd_level):
+        halves = np.arange(2**16, dtype=np.uint16).view(np.float16).reshape(256, 256)
+        wide, expected = as_kernels_read(halves, np.float32), halves.astype(np.float32)
+        np.testing.assert_array_equal(wide, expected)  # NaN equals NaN
+        is_number = ~np.isnan(expected)
+        np.testing.assert_array_equal(wide.view(np.uint32)[is_number], expected.view(np.uint32)[is_number])
+
+    @pytest.mark.parametrize("n", [1, 7, 65_535, 65_537, 700_001])
+    @pytest.mark.parametrize("n_jobs", [1, 3])
+    def test_any_number_of_them(self, n, n_jobs):
+        halves = np.random.RandomState(0).randn(1, n).astype(np.float16)
+        np.testing.assert_array_equal(as_kernels_read(halves, np.float32, n_jobs), halves.astype(np.float32))
+
+    @pytest.mark.parametrize(
+        "view", [np.asfortranarray, lambda X: X[::2, ::3], lambda X: X.astype(">f2"), lambda X: X[:0], np.ravel]
+    )
+    def test_any_order_in_memory(self, view):
+        halves = view(np.random.RandomState(0).randn(12, 9).astype(np.float16))
+        wide = as_kernels_read(halves, np.float32)
+        assert wide.dtype == np.float32
+        np.testing.assert_array_equal(wide, halves.astype(np.float32))

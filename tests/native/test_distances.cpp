@@ -10,6 +10,7 @@
 #include "checks.hpp"
 #include "distances/custom.hpp"
 #include "distances/gower.hpp"
+#include "distances/halves.hpp"
 #include "distances/packed_columns.hpp"
 #include "distances/sparse.hpp"
 
@@ -224,6 +225,34 @@ void test_custom_metric() {
     }
 }
 
+// Returns a number in float16 from its digits and its exponent; there are no infinities and NaNs here.
+float naive_half(std::uint16_t half) {
+    const int exponent = half >> 10 & 31, digits = half & 1023;
+    const float size = exponent == 0 ? std::ldexp(static_cast<float>(digits), -24)
+                                     : std::ldexp(static_cast<float>(1024 + digits), exponent - 25);
+    return half & 0x8000 ? -size : size;
+}
+
+void test_halves(const char* level) {
+    for (const std::size_t n : {1, 63, 1 << 16, 600'000})
+        for (const int n_threads : {1, 3}) {
+            std::vector<std::uint16_t> halves(n);
+            for (std::size_t i = 0; i < n; ++i) halves[i] = static_cast<std::uint16_t>(i);
+            std::vector<float> wide(n);
+            widen_halves(halves.data(), n, wide.data(), n_threads);
+            bool right = true;
+            for (std::size_t i = 0; i < n; ++i) {
+                if ((halves[i] & 0x7fff) > 0x7c00)
+                    right &= std::isnan(wide[i]);
+                else if ((halves[i] & 0x7fff) == 0x7c00)
+                    right &= std::isinf(wide[i]) && std::signbit(wide[i]) == (halves[i] >> 15 != 0);
+                else
+                    right &= wide[i] == naive_half(halves[i]) && std::signbit(wide[i]) == (halves[i] >> 15 != 0);
+            }
+            check(right, "numbers in float16 keep their value", level);
+        }
+}
+
 }  // namespace
 
 void test_distances(const char* level) {
@@ -235,6 +264,7 @@ void test_distances(const char* level) {
     test_parts<std::uint8_t>(level);
     test_bytes(level);
     test_gower(level);
+    test_halves(level);
 }
 
 void test_other_metrics() {

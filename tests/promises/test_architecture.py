@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "onebatchpam"
 FLOORS = """__main__ | cli _old_names | report | dask evaluation | algorithms | answers | bounds | search batch | blocks
             | space | metrics | data | _memory _draws _run
-            | _tiles _parameters _progress _show _warn _optional | _interrupts | _core"""
+            | _new_files _tiles _parameters _progress _show _warn _optional | _interrupts | _core"""
 FLOOR = {room: -floor for floor, rooms in enumerate(FLOORS.split("|")) for room in rooms.split()}
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -16,7 +16,15 @@ import numpy as np
 import pytest
 
 import children
-from faults import assert_same_fit, call_at_stages, fit_telling_stages, make_rows
+from faults import (
+    assert_same_fit,
+    call_at_stages,
+    fit_telling_stages,
+    make_rows,
+    write_folder,
+    write_page,
+    write_prediction,
+)
 from onebatchpam import OneBatchPAM, RandomMedoids
 from onebatchpam.cli import main
 
@@ -184,3 +192,37 @@ def test_killed_at_any_moment_nothing_looks_finished(stage, tmp_path):
         partial = names
     model.fit(X[:500], labels_out=path)
     np.testing.assert_array_equal(np.load(path), model.labels_)
+
+
+def read_finished(folder):
+    """Return the files that look finished: all labels and tables, and how those end that tell times as well."""
+    finished = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and ".partial" not in str(path):
+            content = path.read_bytes()
+            finished[path.relative_to(folder)] = content if path.suffix in (".npy", ".csv") else content[-2:]
+    return finished
+
+
+@children.needs_posix
+@pytest.mark.parametrize("task", [write_prediction, write_page, write_folder], ids=lambda task: task.__name__)
+def test_killed_while_it_writes_nothing_looks_finished(task, tmp_path):
+    def run(name, longest=None):
+        folder = tmp_path / name / "out"
+        folder.mkdir(parents=True)
+        with children.start(task, folder) as child:
+            child.wait_until_told("ready")
+            began = time.perf_counter()
+            if longest is None:
+                child.result()
+            else:
+                time.sleep(random.uniform(0, longest))
+                child.process.kill()
+                assert child.end() in (-signal.SIGKILL, 0)
+        return read_finished(folder), time.perf_counter() - began
+
+    whole, seconds = run("whole")
+    assert whole
+    for number in range(3):
+        left, _ = run(str(number), seconds)
+        assert left in ({}, whole)

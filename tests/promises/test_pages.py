@@ -14,7 +14,9 @@ import re
 import shutil
 import unittest
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -61,6 +63,30 @@ PARSERS = [
 ]
 
 
+@dataclass(frozen=True)
+class Cells:
+    """As much of an AnnData object as pages use."""
+
+    obsm: dict
+    obs: pd.DataFrame
+
+    @property
+    def obs_names(self):
+        return self.obs.index
+
+    def __getitem__(self, rows):
+        return Cells({name: values[rows] for name, values in self.obsm.items()}, self.obs.iloc[rows])
+
+    def copy(self):
+        return Cells(dict(self.obsm), self.obs.copy())
+
+
+def make_cells(rng):
+    """Return cells with principal components and the clusters of Leiden."""
+    obs = pd.DataFrame({"leiden": pd.Categorical(rng.choice(["0", "1", "2"], 2100))}, index=np.arange(2100).astype(str))
+    return Cells({"X_pca": rng.normal(size=(2100, 8))}, obs)
+
+
 def make_given(folder):
     """Write the files that pages name into a folder, and return the names that they take for granted."""
     for path in (ROOT / "examples").glob("*.fasta"):
@@ -97,6 +123,9 @@ def make_given(folder):
         "customers": customers,
         "words": words,
         "names": words,
+        "documents": words * 4,
+        "topic_model": SimpleNamespace(fit_transform=lambda texts, _: (rng.integers(-1, 9, len(texts)).tolist(), None)),
+        "adata": make_cells(rng),
         "list_of_series": series,
         "model": OneBatchPAM(n_clusters=10, random_state=0).fit(X),
     }

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.datasets import make_blobs
 
-from onebatchpam import FasterPAM, OneBatchPAM, RandomMedoids, distance_block
+from onebatchpam import (
+    FasterPAM,
+    OneBatchPAM,
+    RandomMedoids,
+    cluster_statistics,
+    distance_block,
+    lower_bound,
+    medoids_of,
+    select_k,
+    select_representatives,
+    swap_search,
+)
 
 X, _ = make_blobs(400, 3, centers=4, random_state=0)
 
@@ -71,6 +83,47 @@ def test_every_estimator_refuses_them():
 
 
 @both
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "minkowski", "nan_euclidean"])
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_squares_that_float64_loses(algorithm, metric, form):
+    rows = form(scaled(metric, "float64", 1e-170))
+    if metric in ("minkowski", "nan_euclidean") and form is not np.asarray:
+        pytest.skip("the metric takes no sparse rows")
+    with pytest.raises(ValueError, match=r"too small for float64: rows differ by .*e-169, .* such as .*e\+168"):
+        algorithm(4, metric=metric, random_state=0).fit(rows)
+
+
+LABELS = np.arange(len(X)) % 2
+FUNCTIONS = {
+    "medoids_of": lambda rows: medoids_of(rows, LABELS),
+    "cluster_statistics": lambda rows: cluster_statistics(rows, LABELS),
+    "distance_block": lambda rows: distance_block(rows, rows),
+    "select_k": lambda rows: select_k(rows, [2, 3]),
+    "select_representatives": lambda rows: select_representatives(rows, 3),
+    "lower_bound": lambda rows: lower_bound(rows, [1, 2]),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_every_function_refuses_them(function):
+    with pytest.raises(ValueError, match=r"too small for float32: .* multiply the data by a constant"):
+        function(scaled("euclidean", "float32", 1e-25))
+
+
+def test_a_block_that_float32_loses():
+    with pytest.raises(ValueError, match=r"block has no entry larger than .*e-60, which becomes 0 in float32"):
+        swap_search(scaled("precomputed", "float64", 1e-61), 3)
+    assert swap_search(np.zeros((5, 5)), 3).loss == 0
+
+
+@pytest.mark.filterwarnings("ignore:found")
+def test_small_dissimilarities_beside_large_ones():
+    rows = np.vstack([scaled("euclidean", "float32", 1e-25), np.ones((1, 3), np.float32)])
+    with pytest.warns(UserWarning, match=r"too small for float32 beside others, which are up to 1\.73: .* becomes 0"):
+        OneBatchPAM(5, random_state=0).fit(rows)
+
+
+@both
 @pytest.mark.filterwarnings("ignore:found")
 def test_parallel_rows_have_no_cosine_that_could_be_scaled(algorithm):
     model = algorithm(3, metric="cosine", random_state=0).fit(np.arange(1.0, 30.0)[:, None])
@@ -80,3 +133,4 @@ def test_parallel_rows_have_no_cosine_that_could_be_scaled(algorithm):
 @pytest.mark.filterwarnings("ignore:found")
 def test_equal_rows_are_not_refused():
     assert OneBatchPAM(2).fit(np.full((30, 2), 1e-30)).inertia_ == 0
+    assert OneBatchPAM(2).fit(np.ones((30, 2), bool)).inertia_ == 0

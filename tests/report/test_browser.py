@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import browsers
 from onebatchpam import OneBatchPAM, select_k
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not (BROWSER and DRIVER), reason="chromium and chromedriver are not installed")
-
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"),
-]
 ENTER = "\ue007"  # the key, as WebDriver names it
 EVIL = "<script>document.title = 'broken'</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with browsers.open_browser(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 def make_pages(folder):
@@ -77,9 +63,7 @@ def pages(tmp_path_factory):
 
 def open_page(browser, path, width=1400, theme="light"):
     """Open a page; fail if it writes to the console or asks for anything but itself."""
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    )
+    browsers.set_width(browser, width)
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]}
     )
@@ -100,10 +84,8 @@ KINDS = ["table", "images", "words", "series", "many"]
 def test_opens_without_errors_requests_or_overflow(kind, width, browser, pages):
     open_page(browser, pages[kind], width)
     assert browser.title == EVIL  # text, not code
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    assert browser.execute_script("return document.images.length") == browser.execute_script(
-        "return [...document.images].filter(image => image.naturalWidth > 0).length"
-    )
+    assert browsers.page_width(browser) <= width
+    assert not browsers.missing_images(browser)
 
 
 def test_sorts_its_table(browser, pages):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import os
 import re
 import sys
 from html.parser import HTMLParser
@@ -333,6 +334,7 @@ def test_names_titles_choices_and_certificates(tmp_path):
         ({"certificate": 3}, r"certificate=3: expected a LowerBound"),
         ({"path": "no/such/folder/report.html"}, r"expected the path of a file in a folder that exists"),
         ({"path": ""}, r"path='': expected"),
+        ({"path": "a\0.html"}, r"path='a.x00\.html': expected"),
         ({"X": NUMBERS[:50]}, r"X has 50 rows: expected the 80 rows of the fit"),
     ],
 )
@@ -341,6 +343,31 @@ def test_wrong_arguments(options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         OneBatchPAM(3).fit(NUMBERS).report(**arguments)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only administrators may make links")
+def test_no_other_file_is_written(tmp_path):
+    """A file or link beside the page may have any name."""
+    (tmp_path / "other").write_text("years of work")
+    (tmp_path / ".report.html.partial").symlink_to(tmp_path / "other")
+    OneBatchPAM(3).fit(NUMBERS).report(NUMBERS, tmp_path / "report.html")
+    check_page(tmp_path / "report.html")
+    assert (tmp_path / "other").read_text() == "years of work"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_page_that_cannot_be_written_is_noticed_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("onebatchpam.report.page.Study", lambda *_: pytest.fail("the work began"))
+    name = "a" * 250 + ".html"  # too long while the file has a longer name
+    with pytest.raises(OSError, match=rf"'.*/{name}'"):
+        OneBatchPAM(3).fit(NUMBERS).report(NUMBERS, tmp_path / name)
+
+
+def test_names_that_are_no_characters(tmp_path):
+    """The name of a file, which is the title of its report, may consist of any bytes."""
+    path, names = tmp_path / "report.html", [f"a\udcff{i}" for i in range(80)]
+    OneBatchPAM(3).fit(NUMBERS).report(NUMBERS, path, title="b\udcff", row_names=names)
+    assert "<title>b?" in check_page(path)
 
 
 def test_jinja2_is_missing(tmp_path, monkeypatch):

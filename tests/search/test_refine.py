@@ -19,6 +19,7 @@ from onebatchpam.algorithms import InMemory
 from onebatchpam.batch.rounds import VARIANTS
 from onebatchpam.search import candidates, confirmation, refine
 from onebatchpam.search.candidates import best_by_cluster, draw_judges, smallest_of_each
+from onebatchpam.search.refine import count_refining
 from spaces import make_space
 
 # There are so many rows and clusters that a search on a batch of 300 leaves something to refine.
@@ -245,3 +246,17 @@ class TestStarts:
             fit(init=np.arange(30), n_init=2)
         with pytest.raises(ValueError, match="n_init=0"):
             fit(n_init=0)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "n_points"),
+    [
+        (90_000, 10, 90_000),  # all rows
+        (10_000_000, 1, 100_000),
+        (10_000_000, 10, 100_000),
+        (10_000_000, 100, 2**26 // 1100),  # as many as 11 k rows of medoids and candidates leave of 2^26 entries
+        (10_000_000, 1000, 200_000),  # in groups
+    ],
+)
+def test_few_medoids_are_confirmed_on_no_more_points_than_many(n, k, n_points):
+    assert count_refining(n, 2000, k).n_points == n_points

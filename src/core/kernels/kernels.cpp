@@ -31,6 +31,7 @@ const Kernels table = {
     centre_row,
     sum_of_squares,
     scale_row,
+    widen_halves,
     evaluate_swap,
     build_moments,
     add_swap_moments,

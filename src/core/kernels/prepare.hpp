@@ -49,6 +49,26 @@ void scale_row(const float* row, std::size_t n, double factor, float* scaled) {
     for (std::size_t i = 0; i < n; ++i) scaled[i] = static_cast<float>(static_cast<double>(row[i]) * factor);
 }
 
+// Widens by integer operations, which all processors do alike: some have an instruction for it, which changes NaNs.
+// A small number, whose digits have no leading one, becomes the difference of two larger floats, which is exact; so
+// no float is subnormal, and the result does not depend on how the processor treats those.
+void widen_halves(const std::uint16_t* halves, std::size_t n, float* wide) {
+    constexpr std::uint32_t exponent_shift = std::uint32_t{112} << 23, smallest_normal = std::uint32_t{113} << 23;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t half = halves[i], size = half & 0x7fff, digits = size << 13;
+        float shifted;
+        const std::uint32_t shifted_bits = digits + smallest_normal;
+        std::memcpy(&shifted, &shifted_bits, sizeof shifted);
+        const float small = shifted - 0x1p-14f;  // the float of the bits `smallest_normal`
+        std::uint32_t small_bits;
+        std::memcpy(&small_bits, &small, sizeof small_bits);
+        const std::uint32_t not_finite = size >= 0x7c00 ? exponent_shift : 0;
+        const std::uint32_t bits = size < 0x0400 ? small_bits : digits + exponent_shift + not_finite;
+        const std::uint32_t signed_bits = bits | (half & 0x8000) << 16;
+        std::memcpy(wide + i, &signed_bits, sizeof signed_bits);
+    }
+}
+
 }  // namespace
 }  // namespace OBP_LEVEL
 }  // namespace obp

@@ -126,6 +126,8 @@ struct Kernels {
     float (*centre_row)(const float* row, const float* centre, std::size_t n, float* centred);
     double (*sum_of_squares)(const float* row, std::size_t n);
     void (*scale_row)(const float* row, std::size_t n, double factor, float* scaled);
+    // Widens the bits of n numbers in float16 to float32.
+    void (*widen_halves)(const std::uint16_t* halves, std::size_t n, float* wide);
     // Finds the best swap of the candidate whose row of the block is given; `gains` is scratch memory for k numbers.
     Swap (*evaluate_swap)(const SwapView& state, const float* row, double* gains);
     // Sums up the gains of adding the candidate whose row of the block is given.

@@ -30,7 +30,6 @@ from onebatchpam._parameters import (
     check_verbose,
     check_weights,
     integer,
-    resolve_n_jobs,
     spread_weights,
 )
 from onebatchpam._progress import Stages
@@ -80,7 +79,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         "n_clusters": integer(at_least=1),
         "metric": accept,
         "metric_params": accept,
-        "n_jobs": resolve_n_jobs,
+        "n_jobs": accept,
         "random_state": check_seed,
         "verbose": check_verbose,
     }

@@ -1,4 +1,4 @@
-"""FasterCLARA: FasterPAM on several small samples; the medoids with the best objective over all rows are kept."""
+"""FasterCLARA: FasterPAM on several small samples; the best medoids are kept, by all rows or by a sample of these."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onebatchpam._draws import sample_by_weight
+from onebatchpam._draws import Batch, sample_by_weight
+from onebatchpam._memory import resolve_memory_limit
 from onebatchpam._parameters import Rule, Settings, check_not_negative, integer, integer_or_auto
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection, advise_more_passes
+from onebatchpam.batch import most_searched
 from onebatchpam.blocks import WholeBlock, compute_block
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import Build, SwapOptions, SwapResult, assign_all, random_medoids, run_swaps, starts_by_build
+from onebatchpam.search import (
+    Assignment,
+    Build,
+    SwapOptions,
+    SwapResult,
+    assign_all,
+    find_nearest,
+    random_medoids,
+    run_swaps,
+    starts_by_build,
+)
 from onebatchpam.space import Space
 
 
@@ -30,15 +42,29 @@ def draw_candidates(space: Space, size: int, include: Indices, run: Run) -> Indi
     return candidates.rows(sample_by_weight(weights, size, run.rng, candidates.places(include)).indices)
 
 
+def draw_judges(space: Space, n_samplings: int, run: Run) -> Batch | None:
+    """Draw rows that judge the medoids of several samples if there are very many; None stands for all rows."""
+    n = most_searched()
+    return sample_by_weight(space.weights, n, run.rng) if n_samplings > 1 and space.n > n else None
+
+
+def judge(space: Space, medoids: Indices, judges: Batch | None, run: Run) -> Assignment:
+    """Return the assignment of all judges to the medoids; its inertia tells how good these are."""
+    if judges is None:
+        return assign_all(space, medoids, run.stages)
+    return find_nearest(space.distances_from(medoids, judges.indices), judges.weights, run.stages)
+
+
 class FasterCLARA(MedoidEstimator):
-    """k-medoids by FasterPAM on several small samples; the medoids with the best objective over all rows are kept.
+    """k-medoids by FasterPAM on several small samples; the medoids with the best objective are kept.
 
     A search sees only the rows of its sample, and only these can become medoids. This is fast and takes little memory
     however many rows there are, but the paper of OneBatchPAM finds the objective 8 to 13 % above the best. Choose it
     when not even the n x m block of `OneBatchPAM` is affordable.
 
-    For each sample of s rows it computes s^2 dissimilarities, and n k more to compare the medoids with all rows. It
-    holds s^2 dissimilarities at a time.
+    For each sample of s rows it computes s^2 dissimilarities, and n k more to judge the medoids by the objective over
+    all n rows. With more than 100,000 rows, medoids are judged by 100,000 rows drawn by weight, and only the best ones
+    are compared with all rows. It holds s^2 dissimilarities at a time, and the rows that judge if X is in a file.
 
     Parameters
     ----------
@@ -168,7 +194,10 @@ class FasterCLARA(MedoidEstimator):
         size = resolve_sample_size(settings.sample_size, space.n, k)
         options = SwapOptions(settings.max_iter, settings.tol, len(space.fixed))
         builds = starts_by_build("auto", size, space.n)
-        medoids, assignment = space.fixed, None
+        judges = draw_judges(space, settings.n_samplings, run)
+        if judges is not None:
+            space = space.hold(judges.indices, resolve_memory_limit(None))
+        medoids, best = space.fixed, None
         searches: list[SwapResult] = []
         for _ in range(1 if builds else settings.n_samplings):  # BUILD finds the same medoids each time
             # Every sample includes the best medoids so far; the first one includes the fixed medoids.
@@ -182,9 +211,9 @@ class FasterCLARA(MedoidEstimator):
             search = run_swaps(block, start, sample.weights, options, run)
             searches.append(search)
             found = candidates[search.medoids]
-            tried = assign_all(space, found, run.stages)
-            if assignment is None or tried.inertia < assignment.inertia:
-                medoids, assignment = found, tried
+            tried = judge(space, found, judges, run)
+            if best is None or tried.inertia < best.inertia:
+                medoids, best = found, tried
 
         converged = all(search.converged for search in searches)
         return Selection(
@@ -192,5 +221,5 @@ class FasterCLARA(MedoidEstimator):
             n_iter=sum(search.n_iter for search in searches),
             n_swaps=sum(search.n_swaps for search in searches),
             advice=advise_more_passes(settings.max_iter, converged, "the swap search in a sample"),
-            assignment=assignment,
+            assignment=best if judges is None else None,
         )

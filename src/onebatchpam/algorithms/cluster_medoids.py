@@ -143,6 +143,7 @@ def medoids_of(
         for cluster in clusters:
             found.append(find_medoid(space, cluster[is_candidate[cluster]], cluster, rng))
             bar.update(len(cluster))
+    space.check_scale(max(inertia for _, inertia in found))
     return ClusterMedoids(
         labels=names,
         indices=np.array([index for index, _ in found], dtype=np.int64),
@@ -161,13 +162,22 @@ def check_labels(labels: ArrayLike) -> NDArray[Any]:
             "or all strings"
         )
     if array.dtype == object and all(isinstance(label, Integral) for label in array):
-        return array.astype(np.int64)
+        return as_integers(array)
     if array.dtype.kind == "f":
         bad = np.flatnonzero(~((array == np.round(array)) & (np.abs(array) < 2**63)))
         if len(bad):
             raise ValueError(f"labels[{bad[0]}]={array[bad[0]]}: expected integers or strings")
         return array.astype(np.int64)
     return array
+
+
+def as_integers(labels: NDArray[np.object_]) -> NDArray[np.int64]:
+    """Return labels that are integers of any size as int64; raise if one does not fit."""
+    limits = np.iinfo(np.int64)
+    place = next((i for i, label in enumerate(labels) if not limits.min <= label <= limits.max), None)
+    if place is not None:
+        raise ValueError(f"labels[{place}]={labels[place]}: expected integers that fit in int64, or strings")
+    return labels.astype(np.int64)
 
 
 def split_clusters(labels: NDArray[Any]) -> tuple[NDArray[Any], list[Indices]]:

@@ -125,11 +125,11 @@ class OneBatchPAM(MedoidEstimator):
         a round lowers the objective by less than 0.02 %.
 
         The first round computes about n (11 k + 100) dissimilarities, later rounds compute fewer. If 11 n k is more
-        than 2^26, or m less than 10 k, the candidates are compared with a sample of the rows instead; a round then
-        computes at most 2^26 or 11 k m dissimilarities, whichever is more. In the first rounds this sample also
-        proposes the candidates; in the last ones all rows do so, which takes n (k + 100) besides, or n (k + 25) with
-        more than 100,000 rows. With 175 medoids or more, the sample has 200 k rows, each of which is compared with all
-        medoids and the candidates of some 300.
+        than 2^26, n more than 100,000, or m less than 10 k, the candidates are compared with a sample of the rows
+        instead; a round then computes at most 2^26 or 11 k m dissimilarities, whichever is more. In the first rounds
+        this sample also proposes the candidates; in the last ones all rows do so, which takes n (k + 100) besides, or
+        n (k + 25) with more than 100,000 rows. With 175 medoids or more, the sample has 200 k rows, each of which is
+        compared with all medoids and the candidates of some 300.
     n_init : int, default=1
         Number of starts on the same batch, each followed by refinement. The medoids of all results, and the candidates
         that came closest to replacing one of them, form a pool: some medoids of the best result are replaced by others
@@ -381,17 +381,20 @@ class OneBatchPAM(MedoidEstimator):
 def improve(batch: BatchSearch, first: BatchSelection, *, is_build: bool) -> BatchSelection:
     """Refine what the first start has found, make as many further starts as the effort asks for, and combine all."""
     k, n_starts, has_core = len(first.medoids), batch.count_starts(is_build=is_build), batch.has_core
+    needs_pool = n_starts > 1 or has_core
     selections = []
     for number in range(n_starts):
         found = first if number == 0 else batch.search(batch.draw_start(k))
-        selections.append(batch.refine(found, finds_runners_up=n_starts > 1 or has_core))
-    pool = np.unique(np.concatenate([selection.medoids for selection in selections] + batch.runners_up))
+        selections.append(batch.refine(found, finds_runners_up=needs_pool))
     best = batch.choose_best(selections)
+    if not needs_pool:
+        return batch.enlarge(best)
+    pool = np.unique(np.concatenate([selection.medoids for selection in selections] + batch.runners_up))
     if has_core:
         core = batch.find_core(best.medoids)
         cheapest = replace(best, medoids=core[:k])
         challenger = batch.combine(cheapest, np.union1d(pool, core), KICKS_OF_CORE, is_refined=False)
         best = batch.choose_best([best, challenger])
-    elif n_starts > 1:
+    else:
         best = batch.combine(best, pool, n_starts * KICKS_PER_START)
     return batch.enlarge(best)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam._new_files import make_partial
 from onebatchpam._parameters import describe
 from onebatchpam.data import is_path
 
 LabelsOut = str | os.PathLike[str] | NDArray[Any] | None
+CANNOT_RESERVE = (errno.EOPNOTSUPP, errno.EINVAL)  # what some file systems answer; they may have room all the same
 NO_LABELS = np.empty(0, np.int32)  # made beforehand, because what is done after a lack of memory should need none
 
 
@@ -44,7 +46,7 @@ def check_labels_out(out: LabelsOut, name: str, n: int | None, k: int) -> None:
 def check_new_file(out: str | os.PathLike[str], name: str) -> None:
     """Raise unless a new file can be made at this path; an existing file may hold the data or other labels."""
     path = Path(out)
-    if path.suffix != ".npy":
+    if path.suffix != ".npy" or "\0" in str(path):
         raise ValueError(f"{describe(os.fspath(out), name)}: expected the path of a new file that ends in .npy")
     if os.path.lexists(path):  # a link to nowhere is in the way, too
         raise FileExistsError(f"{name}={str(path)!r}: this file exists already; remove it or choose another name")
@@ -75,7 +77,7 @@ class LabelFile(LabelArray):
 
     def __init__(self, path: Path, n: int) -> None:
         self._path = path
-        self._partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+        self._partial = make_partial(path)
         try:
             self.values = np.lib.format.open_memmap(self._partial, mode="w+", dtype=np.int32, shape=(n,))
             reserve_space(self._partial)
@@ -116,9 +118,14 @@ def give_name(partial: Path, path: Path) -> None:
 
 def reserve_space(path: Path) -> None:
     """Make the system allocate all blocks of a file, where it can; raise OSError if the disk has no room for them."""
+    if not hasattr(os, "posix_fallocate"):
+        return
     with path.open("r+b") as file:
-        if hasattr(os, "posix_fallocate"):
+        try:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            if error.errno not in CANNOT_RESERVE:
+                raise
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from onebatchpam._optional import require
 from onebatchpam.cli.inputs import read_input
 from onebatchpam.cli.messages import Messages, UsageError
 from onebatchpam.cli.methods import check_method, keep_possible, make_estimator, parse_numbers
-from onebatchpam.cli.outputs import as_json, check_new, new_file
+from onebatchpam.cli.outputs import as_json, check_new_file, new_file
 from onebatchpam.evaluation import select_k
 
 
@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     ks = parse_numbers(arguments.k or "2:20")
     check_method(arguments, ks[0])
     if arguments.plot is not None:
-        check_new(arguments.plot, force=arguments.force)
+        check_new_file(arguments.plot, force=arguments.force, source=arguments.file)
         if arguments.plot.suffix not in (".png", ".svg", ".pdf"):
             raise UsageError(f"--plot {arguments.plot}: expected a png, svg or pdf file")
         require("matplotlib", extra="plot", needed_by="--plot").use("agg")
@@ -31,6 +31,6 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     else:
         print(selection)
     if arguments.plot is not None:
-        with new_file(arguments.plot, force=arguments.force) as path:
-            selection.plot().figure.savefig(path, dpi=150)
+        with new_file(arguments.plot, force=arguments.force, source=arguments.file) as path:
+            selection.plot().figure.savefig(path, format=arguments.plot.suffix[1:], dpi=150)
         messages.say(f"written: {arguments.plot}")

@@ -27,7 +27,15 @@ from onebatchpam.cli.inputs import Input, read_input
 from onebatchpam.cli.messages import Messages, UsageError
 from onebatchpam.cli.methods import check_method, keep_possible, make_estimator, parse_numbers
 from onebatchpam.cli.models import MODEL, save_model, skops
-from onebatchpam.cli.outputs import SUMMARY, as_json, check_new, name_apart, new_folder, write_labels, write_table
+from onebatchpam.cli.outputs import (
+    SUMMARY,
+    as_json,
+    check_new_folder,
+    name_apart,
+    new_folder,
+    write_labels,
+    write_table,
+)
 from onebatchpam.evaluation import KSelection, select_k
 from onebatchpam.report import check_show_as, make_environment, write_report
 
@@ -42,7 +50,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     check_method(arguments, ks[0])
     show_as = parse_show_as(arguments.show_as)
     if arguments.output is not None:
-        check_new(arguments.output, force=arguments.force)
+        check_new_folder(arguments.output, force=arguments.force, source=arguments.file)
         skops()
         if not arguments.no_report:
             make_environment()
@@ -58,7 +66,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
         if not arguments.json:
             write_labels(sys.stdout.buffer, "csv", data, label_columns(rows))
     else:
-        with new_folder(arguments.output, force=arguments.force) as folder:
+        with new_folder(arguments.output, force=arguments.force, source=arguments.file) as folder:
             write_labels(folder / f"labels.{arguments.labels}", arguments.labels, data, label_columns(rows))
             write_table(medoid_table(data, model), folder / "medoids.csv", "csv")
             save_model(model, folder / MODEL)

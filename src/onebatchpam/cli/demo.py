@@ -20,7 +20,7 @@ from onebatchpam.cli import cluster
 from onebatchpam.cli.config import parse
 from onebatchpam.cli.formats import arrow
 from onebatchpam.cli.messages import Messages, UsageError
-from onebatchpam.cli.outputs import check_new, write_table
+from onebatchpam.cli.outputs import check_new_folder, write_table
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     if n < 1 or (arguments.name == "digits" and n != demo.n):
         raise UsageError(f"--rows {n}: expected {demo.n}" if n > 0 else f"--rows {n}: expected a positive number")
     output = arguments.output or Path(f"onebatchpam-{arguments.name}")
-    check_new(output, force=arguments.force)
+    check_new_folder(output, force=arguments.force)
     messages.say(demo.question)
     messages.say(f"All pairs of {n:,} rows would be {n * n:,} distances, {show_bytes(4 * n * n)}.\n")
     began = time.perf_counter()

@@ -239,10 +239,23 @@ def read_csv(file: str, options: ReadingOptions, delimiter: str = ",") -> Table:
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     with naming(file, "csv"):
         table = csv.read_csv(open_text(file), read_options=read, parse_options=parse, convert_options=convert)
+    check_encoding(table, file)
     if len(table.column_names) == 1 and any(mark in table.column_names[0] for mark in ";\t|"):
         mark = next(mark for mark in ";\t|" if mark in table.column_names[0])
         raise ValueError(f"{name_of(file)} has one column, {table.column_names[0]!r}: pass --delimiter {mark!r}")
     return Table(check_names(table, file))
+
+
+def check_encoding(table: Any, file: str) -> None:
+    """Raise unless the text of a table is UTF-8; Arrow takes values in another encoding for binary ones."""
+    advice = "save it as UTF-8, by the program that has written it or by `iconv -f latin1 -t utf-8`"
+    try:
+        names = table.column_names
+    except UnicodeDecodeError:
+        raise ValueError(f"the header of {name_of(file)} is not UTF-8: {advice}") from None
+    for name, kind in zip(names, table.schema.types, strict=True):
+        if arrow("pyarrow.types").is_binary(kind):
+            raise ValueError(f"column {name!r} of {name_of(file)} is not UTF-8: {advice}")
 
 
 def read_tsv(file: str, options: ReadingOptions) -> Table:

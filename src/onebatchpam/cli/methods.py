@@ -6,7 +6,6 @@ import argparse
 import re
 from typing import Any
 
-from onebatchpam._parameters import check_parameters
 from onebatchpam.algorithms import OneBatchPAM
 from onebatchpam.cli.inputs import Input
 from onebatchpam.cli.messages import Messages, UsageError
@@ -45,7 +44,7 @@ def check_method(arguments: argparse.Namespace, k: int) -> None:
     """Raise if an option of the method is wrong, before any data are read."""
     estimator = OneBatchPAM(k, **method_options(arguments))
     try:
-        check_parameters(estimator, estimator._rules)
+        estimator._check_settings()
     except ValueError as error:
         raise UsageError(str(error).replace("random_state=", "seed=")) from None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebatchpam._interrupts import raise_if_interrupted
+from onebatchpam._new_files import name_partial, replacing
 from onebatchpam.cli.formats import arrow
 from onebatchpam.cli.inputs import Input
 from onebatchpam.cli.messages import UsageError
@@ -24,14 +24,30 @@ SUMMARY = "summary.json"  # by this file a folder is known to be one of ours
 ROWS_AT_A_TIME = 1_000_000  # rows of a table of labels that are written at a time
 
 
-def check_new(path: Path, *, force: bool) -> None:
-    """Raise if a file or folder cannot be written: it exists already, or the folder for it does not."""
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(2, "No such folder", str(path.parent))
-    if path.exists() and not force:
-        raise FileExistsError(17, "exists already; pass --force to replace it, or another name", str(path))
+def check_new_file(path: Path, *, force: bool, source: str = "-") -> None:
+    """Raise if a file cannot be written; `source` is the file that the command reads."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: expected the name of a file")
+    check_new(path, force=force, source=source)
+
+
+def check_new_folder(path: Path, *, force: bool, source: str = "-") -> None:
+    """Raise if a folder cannot be written; `source` is the file that the command reads."""
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise UsageError(f"{path} is a file or a link: expected the name of a folder")
     if path.is_dir() and any(path.iterdir()) and not (path / SUMMARY).is_file():
         raise UsageError(f"{path} is a folder that this command has not written: expected another name")
+    check_new(path, force=force, source=source)
+
+
+def check_new(path: Path, *, force: bool, source: str) -> None:
+    """Raise if a name is taken, or nothing can be written to its folder."""
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(2, "No such folder", str(path.parent))
+    if contains(path, Path(source)):
+        raise UsageError(f"{path} is, or contains, the file to read: expected another name")
+    if path.exists() and not force:
+        raise FileExistsError(17, "exists already; pass --force to replace it, or another name", str(path))
     try:
         tempfile.TemporaryFile(
             dir=path.absolute().parent
@@ -40,16 +56,21 @@ def check_new(path: Path, *, force: bool) -> None:
         raise OSError(error.errno, error.strerror, str(path.absolute().parent)) from error
 
 
+def contains(path: Path, file: Path) -> bool:
+    """Tell whether a path is that of an existing file, or of a folder around it, whatever their names."""
+    return path.exists() and file.exists() and any(map(path.samefile, (file, *file.resolve().parents)))
+
+
 @contextmanager
-def new_folder(path: Path, *, force: bool) -> Iterator[Path]:
+def new_folder(path: Path, *, force: bool, source: str = "-") -> Iterator[Path]:
     """Yield a folder to write to, which gets its name when all is written; an error removes it."""
-    check_new(path, force=force)
-    partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.absolute().parent))
+    check_new_folder(path, force=force, source=source)
+    partial = name_partial(path)
+    partial.mkdir()
     try:
         yield partial
         raise_if_interrupted()
-        partial.chmod(0o777 & ~read_umask())
-        check_new(path, force=force)
+        check_new_folder(path, force=force, source=source)
         if path.exists():
             former = partial.with_suffix(".former")
             path.rename(former)
@@ -63,27 +84,12 @@ def new_folder(path: Path, *, force: bool) -> Iterator[Path]:
 
 
 @contextmanager
-def new_file(path: Path, *, force: bool) -> Iterator[Path]:
+def new_file(path: Path, *, force: bool, source: str = "-") -> Iterator[Path]:
     """Yield a file to write to, which gets its name when all is written; an error removes it."""
-    check_new(path, force=force)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.absolute().parent)
-    os.close(handle)
-    partial = Path(name)
-    try:
+    check_new_file(path, force=force, source=source)
+    with replacing(path) as partial:
         yield partial
-        raise_if_interrupted()
-        partial.chmod(0o666 & ~read_umask())
-        check_new(path, force=force)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def read_umask() -> int:
-    """Return which rights new files do not get."""
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
+        check_new_file(path, force=force, source=source)
 
 
 def name_apart(columns: dict[str, Any], taken: Collection[str]) -> dict[str, Any]:

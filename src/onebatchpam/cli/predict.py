@@ -16,14 +16,14 @@ from onebatchpam.cli.formats import Content, Matrix, ParquetTable, Strings, Tabl
 from onebatchpam.cli.inputs import Input, compared_rows, reading_options
 from onebatchpam.cli.messages import Messages, UsageError
 from onebatchpam.cli.models import load_model
-from onebatchpam.cli.outputs import SUMMARY, check_new, new_file, write_labels
+from onebatchpam.cli.outputs import SUMMARY, check_new_file, new_file, write_labels
 
 
 def run(arguments: argparse.Namespace, messages: Messages) -> None:
     """Find the clusters of new rows."""
     format = "csv"
     if arguments.output is not None:
-        check_new(arguments.output, force=arguments.force)
+        check_new_file(arguments.output, force=arguments.force, source=arguments.file)
         format = arguments.output.suffix.lstrip(".")
         if format not in ("csv", "parquet"):
             raise UsageError(f"-o {arguments.output}: expected a csv or parquet file")
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     if arguments.output is None:
         write_labels(sys.stdout.buffer, format, data, columns)
         return
-    with new_file(arguments.output, force=arguments.force) as path:
+    with new_file(arguments.output, force=arguments.force, source=arguments.file) as path:
         write_labels(path, format, data, columns)
 
 

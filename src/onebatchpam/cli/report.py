@@ -14,14 +14,14 @@ from onebatchpam.cli.formats import ParquetTable, Table, name_of
 from onebatchpam.cli.inputs import Input, read_weights
 from onebatchpam.cli.messages import Messages
 from onebatchpam.cli.models import load_model
-from onebatchpam.cli.outputs import check_new, new_file
+from onebatchpam.cli.outputs import check_new_file, new_file
 from onebatchpam.cli.predict import read_like, read_summary
 from onebatchpam.report import write_report
 
 
 def run(arguments: argparse.Namespace, messages: Messages) -> None:
     """Write the report of a clustering."""
-    check_new(arguments.output, force=arguments.force)
+    check_new_file(arguments.output, force=arguments.force, source=arguments.file)
     show_as = parse_show_as(arguments.show_as)
     summary, model = read_summary(arguments.model), load_model(arguments.model)
     data = read_like(arguments, summary)
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
         raise ValueError(
             f"{name_of(arguments.file)} has {data.n:,} rows: expected the {summary['rows']:,} rows of the fit"
         )
-    with new_file(arguments.output, force=arguments.force) as path:
+    with new_file(arguments.output, force=arguments.force, source=arguments.file) as path:
         write_report(
             model,
             data.X,

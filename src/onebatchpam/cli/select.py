@@ -14,7 +14,7 @@ from onebatchpam.cli.formats import COMPRESSED, Matrix, find_format
 from onebatchpam.cli.inputs import Input, read_input
 from onebatchpam.cli.messages import Messages, UsageError
 from onebatchpam.cli.methods import check_method, method_options, parse_number
-from onebatchpam.cli.outputs import as_json, check_new, new_file, write_table
+from onebatchpam.cli.outputs import as_json, check_new_file, new_file, write_table
 
 WRITTEN = ("csv", "tsv", "jsonl", "parquet", "arrow", "npy", "txt")
 
@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     """Select representatives, and write their indices, or the rows themselves with all their columns."""
     k = parse_number(arguments.k)
     check_method(arguments, k)
-    format = None if arguments.output is None else check_output(arguments.output, force=arguments.force)
+    format = None if arguments.output is None else check_output(arguments)
     data = read_input(arguments, messages)
     if format == "npy" and not isinstance(data.content, Matrix):
         raise UsageError(f"-o {arguments.output}: a npy file holds rows of numbers only; expected csv or parquet")
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     )
     messages.say(chosen.summary())
     if format is not None:
-        with new_file(arguments.output, force=arguments.force) as path:
+        with new_file(arguments.output, force=arguments.force, source=arguments.file) as path:
             write_rows(data, chosen, path, format)
         messages.say(f"written: {arguments.output}")
     if arguments.json:
@@ -49,9 +49,10 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
         sys.stdout.write("".join(f"{index}\n" for index in chosen.indices))
 
 
-def check_output(path: Path, *, force: bool) -> str:
+def check_output(arguments: argparse.Namespace) -> str:
     """Return the format of the file to write, by its suffix; raise if it cannot be written."""
-    check_new(path, force=force)
+    path = arguments.output
+    check_new_file(path, force=arguments.force, source=arguments.file)
     format = find_format(str(path))
     if format not in WRITTEN or path.suffix.lstrip(".") in COMPRESSED:
         raise UsageError(f"-o {path}: expected one of {', '.join(WRITTEN)}")

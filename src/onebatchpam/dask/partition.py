@@ -12,6 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from onebatchpam._parameters import refuse_masked
 from onebatchpam._tiles import Indices
 from onebatchpam.data import Rows
 from onebatchpam.metrics import Metric, Points
@@ -217,8 +218,12 @@ def on_partition(
     *arguments: Any,
 ) -> Any | None:
     """Run a task on a partition and return its result, None if the partition is empty; errors name the partition."""
-    n = int(given.shape[0])
     try:
+        if not hasattr(given, "shape"):
+            raise TypeError(
+                f"the rows are of type {type(given).__name__}: expected an array, a sparse matrix or a frame"
+            )
+        n = int(given.shape[0])
         if size is not None and n != size:
             raise ValueError(
                 f"there are {n} rows, but the chunk says {size}: correct the chunks of X, for instance by "
@@ -244,6 +249,7 @@ def check_part_weights(weights: Any, n: int) -> NDArray[np.float64]:
     """Return the checked weights of the n rows of a partition; all of them may be zero."""
     if weights is None:
         return np.ones(n)
+    refuse_masked(weights, "sample_weight")
     array = np.asarray(weights, dtype=np.float64)
     if array.shape != (n,):
         raise ValueError(f"sample_weight has shape {array.shape} here: expected {(n,)}, like the partitions of X")
@@ -257,6 +263,7 @@ def check_part_candidates(candidates: Any, n: int) -> NDArray[np.bool_]:
     """Return whether each of the n rows of a partition may become a medoid; None means that all of them may."""
     if candidates is None:
         return np.ones(n, dtype=bool)
+    refuse_masked(candidates, "candidates")
     array = np.asarray(candidates)
     if array.shape != (n,) or array.dtype != bool:
         raise ValueError(

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import squareform
 from sklearn.utils import check_array
 
+from onebatchpam._parameters import refuse_masked
 from onebatchpam.data.bfloat16 import Bfloat16Rows, is_bfloat16, read_bits
 from onebatchpam.data.files import is_path
 from onebatchpam.data.frames import TAKES_MISSING, check_columns, is_missing, open_frame, stack_vectors
@@ -32,8 +33,37 @@ TENSORS = {
 
 def check_quietly(X: ArrayLike, **options: Any) -> Any:
     """Check X as scikit-learn does, without NumPy's warnings about the sum that it computes of all values."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return check_array(X, **options)
+    name, finite = options["input_name"], options.get("ensure_all_finite", True)
+    refuse_masked(X, name)
+    refuse_no_table(X, name)
+    if getattr(X, "ndim", 2) != 2:
+        check_dimensions(X, name)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = check_array(X, **options, ensure_2d=False, allow_nd=True)
+        if options["dtype"] == "numeric" and values.dtype == object:
+            values = values.astype(np.float64)
+    except OverflowError as error:
+        raise ValueError(f"{name} holds an integer that is too large for float64 ({error}): rescale it") from error
+    except ValueError as error:
+        if finite:
+            refuse_bad_entry(X, name, allow_nan=finite == "allow-nan")
+        if "Complex data" in str(error):  # the words for which scikit-learn's checks of estimators look
+            raise ValueError(f"Complex data not supported: {name} holds complex numbers; expected real ones") from error
+        raise
+    check_dimensions(values, name)
+    if values.dtype == np.longdouble and (np.abs(values) > np.finfo(np.float64).max).any():
+        raise ValueError(f"{name} holds a number that is too large for float64: rescale it")
+    return values
+
+
+def refuse_no_table(X: Any, name: str) -> None:
+    """Raise for anything that NumPy takes as a single object, such as a dictionary, a generator or None."""
+    if not isinstance(X, (list, tuple)) and not hasattr(X, "shape") and np.asarray(X).ndim == 0:
+        raise ValueError(
+            f"{name} is of type {type(X).__name__}: expected rows of numbers, such as an array, a list of lists or a "
+            "frame"
+        )
 
 
 def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: object = None) -> Rows:
@@ -54,11 +84,7 @@ def check_rows(X: ArrayLike, name: str, *, allow_nan: bool = False, estimator: o
     else:
         entries = X if issparse(X) else check_shape(X, name)
     finite = "allow-nan" if allow_nan else True
-    try:
-        values = check_quietly(entries, dtype="numeric", ensure_all_finite=finite, input_name=name, estimator=estimator)
-    except ValueError:
-        refuse_bad_entry(entries, name, allow_nan=allow_nan)
-        raise
+    values = check_quietly(entries, dtype="numeric", ensure_all_finite=finite, input_name=name, estimator=estimator)
     return ArrayRows(values, header=X)
 
 
@@ -96,6 +122,7 @@ def check_bfloat16(X: Any, name: str, *, allow_nan: bool) -> Bfloat16Rows:
 
 def check_shape(X: Any, name: str) -> Any:
     """Return X as an array of rows and features; raise if it is not one, or holds dates."""
+    refuse_no_table(X, name)
     try:
         array = X if isinstance(X, np.ndarray) else np.asarray(X)
     except ValueError as error:
@@ -117,20 +144,35 @@ def check_shape(X: Any, name: str) -> Any:
             f"{name} is of type {array.dtype}: expected numbers; divide durations by numpy.timedelta64(1, 's'), or "
             "pass metric='gower', which compares dates"
         )
-    if array.ndim != 2 and array.dtype != object:
-        # scikit-learn's checks of estimators look for the words "Reshape your data".
-        advice = ". Reshape your data by X.reshape(-1, 1) if it has a single feature" if array.ndim == 1 else ""
-        raise ValueError(f"{name} has shape {array.shape}: expected a table with rows and features{advice}")
+    check_dimensions(array, name)
     return array
 
 
+def check_dimensions(array: Any, name: str) -> None:
+    """Raise unless an array has two dimensions."""
+    if array.ndim != 2:
+        # scikit-learn's checks of estimators look for the words "Reshape your data".
+        advice = ". Reshape your data by X.reshape(-1, 1) if it has a single feature" if array.ndim == 1 else ""
+        raise ValueError(f"{name} has shape {array.shape}: expected a table with rows and features{advice}")
+
+
 def refuse_bad_entry(X: Any, name: str, *, allow_nan: bool) -> None:
-    """Raise for the first entry of a dense array that is not a finite number; return if there is none."""
-    entries = np.empty((0, 0)) if issparse(X) else np.asarray(X)
+    """Raise for the first entry that is not a finite number; return if there is none."""
+    if issparse(X):
+        refuse_bad_stored_entry(X.tocoo(), name)
+        return
+    entries = np.asarray(X)
     place = find_bad_entry(entries, allow_nan=allow_nan) if entries.ndim == 2 else None
     if place is None:
         return
     refuse_entry(entries[place], place, name)
+
+
+def refuse_bad_stored_entry(X: Any, name: str) -> None:
+    """Raise for the first stored entry of a sparse matrix in COO format that is not a finite number."""
+    bad = np.flatnonzero(~np.isfinite(X.data))
+    if len(bad):
+        refuse_entry(X.data[bad[0]], (int(X.row[bad[0]]), int(X.col[bad[0]])), name)
 
 
 def refuse_entry(entry: Any, place: tuple[int, int], name: str) -> NoReturn:
@@ -162,7 +204,7 @@ def check_matrix(X: ArrayLike, name: str, estimator: object = None) -> NDArray[A
     """
     if is_path(X):
         X = open_npy(Path(X), name)  # type: ignore[arg-type]
-    return check_array(X, dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator)
+    return check_quietly(X, dtype="numeric", ensure_all_finite=False, input_name=name, estimator=estimator)
 
 
 def expand_condensed(X: Any, name: str) -> Any:

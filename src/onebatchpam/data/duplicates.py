@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import _safe_indexing
 
 from onebatchpam import _tiles
-from onebatchpam._parameters import check_weights, spread_weights
+from onebatchpam._parameters import check_weights, refuse_masked, spread_weights
 from onebatchpam._tiles import Indices, tile_bounds
 from onebatchpam.data.npz import check_structure
 from onebatchpam.data.objects import are_objects
@@ -79,6 +79,7 @@ def collapse_duplicates(X: Any, sample_weight: ArrayLike | None = None) -> Disti
 
 def number_distinct(X: Any) -> Indices:
     """Return a number for each row; equal rows have equal numbers, which count from 0 in the order of X."""
+    refuse_masked(X, "X")
     if issparse(X):
         return number_objects(list(sparse_keys(X)))
     if are_objects(X):

@@ -34,7 +34,7 @@ def open_source(X: Any, name: str) -> Source:
                 f"{name} is an array of Dask, which is computed anew whenever rows are read: use onebatchpam.dask, "
                 f"which works on its chunks, or pass {name}.compute()"
             )
-        return ArraySource(X)
+        return ArraySource(X, name)
     if X == "":
         raise ValueError(f"{name} is an empty string: expected data, or the path of {READABLE}")
     path = Path(X)

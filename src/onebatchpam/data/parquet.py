@@ -89,7 +89,7 @@ class ParquetFiles:
             self._states[file] = read_state(file)
             with naming(file):
                 metadata = self._parquet.read_metadata(file)
-            schema = without_index(metadata.schema.to_arrow_schema())
+                schema = without_index(metadata.schema.to_arrow_schema())
             if file == files[0]:
                 self.schema = schema
             elif (schema.names, schema.types) != (self.schema.names, self.schema.types):
@@ -153,6 +153,7 @@ class ParquetFiles:
         try:
             with naming(path), self._parquet.ParquetFile(path, metadata=metadata) as file:
                 table = file.read_row_group(group, columns=list(columns), use_threads=False)
+                check_content(table)
         finally:
             if read_state(path) != self._states[path]:
                 refuse_changed(path)
@@ -266,13 +267,12 @@ class EncodedSource(ParquetSource):
 
 def find_length(files: ParquetFiles) -> int:
     """Return the length of the vectors: that of their type if it has one, otherwise that of the first vector."""
-    kind = files.schema.types[0]
-    if hasattr(kind, "list_size"):
-        return int(kind.list_size)
-    if files.shape[0] == 0:
-        return 0
-    first = files.take(np.array([0])).column(files.schema.names[0])
-    return 0 if first.null_count else len(first[0])
+    column, kind = files.schema.names[0], files.schema.types[0]
+    # A vector that is missing has the value None.
+    length = getattr(kind, "list_size", None) or len(files.take(np.array([0])).column(column)[0].as_py() or ())
+    if length == 0:
+        raise ValueError(f"the vector of row 0 in column {column!r} is missing or empty: expected numbers")
+    return length
 
 
 def open_parquet(X: Any, name: str) -> Source:
@@ -321,6 +321,15 @@ def as_frame(table: Any) -> Any:
         return table
 
 
+def check_content(table: Any) -> None:
+    """Raise if a column holds what its type does not allow, as text that is not UTF-8: Arrow reads it unchecked."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except ValueError as error:
+            raise ValueError(f"column {name!r}: {error}") from error
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Name the file in errors of pyarrow, which only say what is wrong with its content."""
@@ -329,7 +338,7 @@ def naming(path: Path) -> Iterator[None]:
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) is not None:
             raise  # an error of the operating system names the file
-        raise ValueError(f"the file {str(path)!r} cannot be read as Parquet: {error}") from error
+        raise ValueError(f"the file {str(path)!r} cannot be read as Parquet: {str(error).strip()}") from error
 
 
 def parquet_files(path: Path) -> list[Path]:

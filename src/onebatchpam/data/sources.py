@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from onebatchpam._parameters import refuse_masked
 from onebatchpam._tiles import Indices
 
 READ_BYTES = 2**24  # approximate size of a window: large enough to read quickly, small beside a block
@@ -51,7 +52,8 @@ class ArraySource(Source):
 
     neighbours: int
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, name: str) -> None:
+        self._name = name
         self.shape, self.dtype = (int(array.shape[0]), int(array.shape[1])), np.dtype(array.dtype)
         self._array = array
         self.can_read_ahead = is_safe_in_threads(array)
@@ -64,7 +66,16 @@ class ArraySource(Source):
         self.kept_bytes = KEPT_BYTES
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        return np.array(self._array[start:stop], order="C", subok=False)
+        rows = self._array[start:stop]
+        refuse_masked(rows, f"{self._name}[{start}:{stop}]")
+        rows = np.array(rows, order="C", subok=False)
+        shape = (stop - start, self.shape[1])
+        if rows.shape != shape or not np.can_cast(rows.dtype, self.dtype, "same_kind"):
+            raise ValueError(
+                f"{self._name}[{start}:{stop}] has shape {rows.shape} and type {rows.dtype}: expected {shape} and "
+                f"{self.dtype}, as {self._name} declares"
+            )
+        return rows
 
 
 def is_safe_in_threads(array: Any) -> bool:
@@ -80,7 +91,7 @@ class NpySource(ArraySource):
     """
 
     def __init__(self, path: Path, array: np.memmap[Any, Any]) -> None:
-        super().__init__(array)
+        super().__init__(array, str(path))
         self._array = None
         self._by_columns = not array.flags.c_contiguous
         self._path, self._offset, self._lock = path, array.offset, threading.Lock()
@@ -128,7 +139,7 @@ def chunk_rows(array: Any) -> int | None:
 
 def check_not_empty(shape: tuple[int, ...], name: str) -> None:
     """Raise if a table has no rows or no features."""
-    if 0 in shape:
+    if any(size < 1 for size in shape):
         raise ValueError(f"{name} has shape {shape}: a minimum of 1 row and 1 feature is required")
 
 

@@ -6,6 +6,7 @@ import datetime
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -15,9 +16,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import check_array
 
 from onebatchpam._tiles import Indices
+from onebatchpam.data.arrays import check_quietly
 from onebatchpam.data.files import advise_on, is_path
 from onebatchpam.data.frames import Column, is_missing, open_frame, take_rows
 from onebatchpam.data.objects import as_objects
@@ -27,6 +28,7 @@ from onebatchpam.data.stored import StoredRows
 
 Encoder = Callable[[Any], NDArray[np.float32]]  # turns each row of a table into a row of numbers
 
+NUMBERS = (Real, Decimal)  # a Decimal is no Real to Python
 UNSEEN = -1.0  # code of a value that the fit did not see: at least 1, a full mismatch, away from all other codes
 MISSING = -1  # position of a missing value: that of the last entry of an array, which stands for it
 
@@ -85,7 +87,9 @@ class TableColumn:
         if self.values.dtype.kind != "O":
             return self.values.dtype.kind in "iufmM"
         types = set(map(type, self.values.tolist())) - {type(None)}
-        return bool(types) and all(issubclass(each, Real) and not issubclass(each, (bool, np.bool_)) for each in types)
+        return bool(types) and all(
+            issubclass(each, NUMBERS) and not issubclass(each, (bool, np.bool_)) for each in types
+        )
 
     @property
     def kind(self) -> str:
@@ -102,7 +106,7 @@ class TableColumn:
             return np.asarray(durations / np.timedelta64(1, "s"))
         try:
             numbers = np.asarray(self.values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
                 f"column {self.name!r} is numeric: {error}; expected numbers or missing values, or "
                 f"metric_params={{'kinds': {{{self.name!r}: 'categorical'}}}}"
@@ -141,6 +145,8 @@ def columns_of(table: Any) -> Iterator[TableColumn]:
 
 def _frame_column(column: Column) -> TableColumn:
     dtype = column.dtype
+    if dtype.is_integer():  # cast by NumPy, because Arrow refuses to round integers beyond 2^53
+        return TableColumn(column.name, column.to_numpy().astype(np.float64))
     if dtype.is_numeric():
         return TableColumn(column.name, column.cast(nw.Float64()).to_numpy())
     if dtype in (nw.Date, nw.Datetime, nw.Duration):
@@ -264,7 +270,7 @@ def check_table(X: Any, name: str, estimator: object) -> TableRows:
     else:
         keeps_type = isinstance(X, np.ndarray) or issparse(X)
         dtype = None if keeps_type else object  # otherwise NumPy would turn lists of numbers and strings into strings
-        rows = TableRows(check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name, estimator=estimator))
+        rows = TableRows(check_quietly(X, dtype=dtype, ensure_all_finite=False, input_name=name, estimator=estimator))
     if 0 in (rows.n, rows.n_features):
         raise ValueError(f"{name} has shape {(rows.n, rows.n_features)}: expected at least 1 row and 1 column")
     return rows

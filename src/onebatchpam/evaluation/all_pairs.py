@@ -156,6 +156,7 @@ def cluster_statistics(
     pairs = compare_clusters(space, codes, clusters, stages)
     sizes = np.array([len(cluster) for cluster in clusters])
     diameters = np.array([pairs.farthest[cluster].max() for cluster in clusters])
+    space.check_scale(diameters.max())
     separations = np.array([pairs.nearest_other[cluster].min() for cluster in clusters])
     is_nearer = pairs.farthest < pairs.nearest_other
     are_nearer = np.array([is_nearer[cluster].all() for cluster in clusters])

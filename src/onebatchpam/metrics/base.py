@@ -58,6 +58,11 @@ class Metric(ABC):
         """Whether dissimilarities grow with the data, so that they can be too small for float32."""
         return True
 
+    @property
+    def separates_rows(self) -> bool:
+        """Whether only equal rows have a dissimilarity of zero, unless it is too small for float64."""
+        return False
+
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
         """Return X as rows of the kind that this metric compares."""
         if are_strings(X):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,10 +31,12 @@ from onebatchpam.data import (
     is_stored,
 )
 from onebatchpam.metrics.base import Metric
-from onebatchpam.metrics.checks import PairError
+from onebatchpam.metrics.checks import PairError, describe_bad_value
 from onebatchpam.metrics.ordered import OrderedMetric, check_symmetry
 
 Function = Callable[..., Any]
+# NumPy writes these into an array of floats without help.
+PLAIN_NUMBERS = frozenset({float, int, bool, np.float32, np.float64, np.int32, np.int64})
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class pair_metric:  # noqa: N801 (reads as a function)
     ----------
     function : callable
         A function of a candidate and a point, with the `metric_params` as keyword arguments. It returns a number that
-        is finite and not negative.
+        is finite and not negative, and does not write to its arguments.
     symmetric : bool, default=False
         Whether the dissimilarity of two rows is the same in both orders. Where rows are compared with each other, as in
         `FasterPAM` and for data so small that all rows are the batch, the function is then called for only one of the
@@ -84,7 +88,7 @@ class block_metric:  # noqa: N801 (reads as a function)
     ----------
     function : callable
         A function of a block of candidates and a block of points, with the `metric_params` as keyword arguments. It
-        returns numbers that are finite and not negative.
+        returns numbers that are finite and not negative, and does not write to its arguments.
     symmetric : bool, default=False
         Whether the dissimilarity of two rows is the same in both orders. Where rows are compared with each other, as in
         `FasterPAM` and for data so small that all rows are the batch, the function is then called for only one of the
@@ -130,6 +134,18 @@ class FunctionMetric(OrderedMetric):
     @property
     def title(self) -> str:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def compare_piece(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
+        # The function gets copies, and not arrays that are marked as read-only: those are refused by compiled functions
+        # that do not write to them either, such as those of Cython and of numba with a signature.
+        lent = rows.copy(order="K"), points.copy(order="K")
+        values = self.compare(*lent, rows_first, n_jobs)
+        if any(copy.tobytes() != given.tobytes() for copy, given in zip(lent, (rows, points), strict=True)):
+            raise ValueError(
+                f"{self.title} writes to its arguments: expected a function that leaves rows as they are, with a - b "
+                "instead of a -= b"
+            )
+        return values
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
         if self.compares_objects or (self.compares_objects is None and are_objects(X)):
@@ -188,19 +204,29 @@ class PairFunction(FunctionMetric):
         self, first: int, rows: NDArray[Any], points: NDArray[Any], rows_first: bool
     ) -> NDArray[np.float64]:
         """Compare consecutive rows with the points; errors count the rows from `first`."""
+        compare = partial(self.function, **self.params)
         values = np.empty((len(rows), len(points)))
+        columns = list(points)  # of an array, each element is a new view, which takes long to make for every pair
         for i, row in enumerate(rows):
-            for j, point in enumerate(points):
-                try:
-                    value = self.function(*((row, point) if rows_first else (point, row)), **self.params)
-                except MemoryError:  # no fault of these two rows
-                    raise
-                except Exception as error:
-                    raise PairError(f"raised {error!r}{advise_on(row)}{self.trial}", first + i, j) from error
-                if not isinstance(value, (float, int, np.floating, np.integer)):
-                    value = as_number(value, first + i, j)
-                values[i, j] = value
+            found: list[Any] = []
+            try:
+                for point in columns:
+                    found.append(compare(row, point) if rows_first else compare(point, row))
+            except MemoryError:  # no fault of these two rows
+                raise
+            except Exception as error:
+                as_numbers(found, first + i)  # what is no number was returned before the function raised
+                raise PairError(f"raised {error!r}{advise_on(row)}{self.trial}", first + i, len(found)) from error
+            values[i] = as_numbers(found, first + i)
         return values
+
+
+def as_numbers(found: list[Any], row: int) -> NDArray[np.float64]:
+    """Return the values of a row as floats; raise a PairError if one is not a number."""
+    if PLAIN_NUMBERS.issuperset(map(type, found)):
+        with suppress(OverflowError):  # of an integer that is too large for float64: `as_number` names its pair
+            return np.array(found, dtype=np.float64)
+    return np.array([as_number(value, row, column) for column, value in enumerate(found)])
 
 
 def as_number(value: Any, row: int, column: int) -> float:
@@ -208,8 +234,10 @@ def as_number(value: Any, row: int, column: int) -> float:
     try:
         if np.ndim(value) == 0:
             return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
+    if isinstance(value, int):
+        raise PairError(describe_bad_value(np.inf), row, column)  # it is too large for float64
     shape = np.shape(value)
     what = f"an array of shape {shape}" if shape else f"{value!r} of type {type(value).__name__}"
     raise PairError(f"is {what}: expected a number", row, column)

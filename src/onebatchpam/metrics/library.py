@@ -53,9 +53,13 @@ class LibraryMetric(Metric):
     def allows_nan(self) -> bool:  # type: ignore[override]
         return self.name == "nan_euclidean"
 
+    @property
+    def separates_rows(self) -> bool:
+        return self.name in ("minkowski", "nan_euclidean") and "w" not in self.params
+
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> Rows:
         rows = super().check(X, name, estimator)
-        check_shapes(self.name, self.params, rows.row_size)
+        check_arrays(self.name, self.params, rows.row_size)
         return rows
 
     @property
@@ -111,8 +115,7 @@ class LibraryPoints(Points):
         self.dtype = output_dtype(compute_dtype(points.dtype, rows.dtype))
         self.tile_rows = rows_per_tile(points.n, points.row_size, _tiles.SCIPY_TILE_WORK)
         self._metric, self._values, self.n_jobs = metric, points.tile(slice(0, points.n)), n_jobs
-        if metric.name == "haversine":
-            check_latitudes(self._values[:, 0])
+        check_values(metric.name, self._values)
         # The costliest of these metrics, mahalanobis, multiplies a matrix with the difference of each pair of rows.
         first_pairs = max(1, FIRST_MULTIPLICATIONS // points.row_size**2)
         self._pace = Pace(self.n, first_pairs, fewest_rows=n_jobs)
@@ -123,8 +126,7 @@ class LibraryPoints(Points):
             self._fill_piece(tile, slice(0, self.n), out)
             check_common_columns(tile, self._values, out)
             return
-        if self._metric.name == "haversine":
-            check_latitudes(tile[:, 0])
+        check_values(self._metric.name, tile)
         if self.n_jobs == 1:
             for rows, columns in self._pace.pieces(len(tile)):
                 self._fill_piece(tile[rows], columns, out[rows, columns])
@@ -141,6 +143,27 @@ class LibraryPoints(Points):
         # Numbers that are too large become infinite or NaN, which is refused later.
         with np.errstate(over="ignore", invalid="ignore"):
             out[:] = self._metric.compare(tile, self._values[columns])
+
+
+def check_values(metric: str, rows: NDArray[Any]) -> None:
+    """Raise for values that a metric does not take, if it takes only some."""
+    if metric == "haversine":
+        check_latitudes(rows[:, 0])
+    if metric == "jensenshannon":
+        check_shares(rows)
+
+
+def check_shares(rows: NDArray[Any]) -> None:
+    """Raise unless each row can be divided by its sum to become a probability distribution."""
+    if rows.min() < 0:
+        raise ValueError(
+            f"metric='jensenshannon' compares probability distributions, but a value is {rows.min():.6g}: expected "
+            "numbers that are not negative"
+        )
+    if not rows.any(axis=1).all():
+        raise ValueError(
+            "metric='jensenshannon' divides each row by its sum, but all numbers of a row are zero: leave such rows out"
+        )
 
 
 def check_latitudes(latitudes: NDArray[Any]) -> None:
@@ -170,16 +193,41 @@ def check_common_columns(rows: NDArray[Any], points: NDArray[Any], distances: ND
         )
 
 
-def check_shapes(metric: str, params: Mapping[str, Any], n_features: int) -> None:
-    """Raise unless parameters that are arrays fit the features: scipy would read beyond their ends."""
+def check_arrays(metric: str, params: Mapping[str, Any], n_features: int) -> None:
+    """Raise unless parameters that are arrays fit the features, beyond whose ends scipy would read, and the metric."""
     shapes = {"V": (n_features,), "VI": (n_features, n_features), "w": (n_features,)}
     for name in params.keys() & shapes.keys():
-        array = np.asarray(params[name], dtype=np.float64)
-        if array.shape != shapes[name] or not np.isfinite(array).all():
+        array = read_numbers(params[name])
+        if array is None or array.shape != shapes[name]:
+            found = f"of type {type(params[name]).__name__}" if array is None else f"of shape {array.shape}"
             raise ValueError(
-                f"metric={metric!r} with a {name} of shape {array.shape}: expected finite numbers of shape "
-                f"{shapes[name]} in metric_params, because X has {n_features} features"
+                f"metric={metric!r} with a {name} {found}: expected finite numbers of shape {shapes[name]} in "
+                f"metric_params, because X has {n_features} features"
             )
+        if problem := find_problem(name, array):
+            raise ValueError(f"metric={metric!r} with a {name} in metric_params that {problem}")
+
+
+def read_numbers(values: Any) -> NDArray[np.float64] | None:
+    """Return a parameter as an array of numbers; None if it holds anything else, also complex numbers."""
+    try:
+        array = np.asarray(values)
+        return array.astype(np.float64) if array.dtype.kind in "biufO" else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def find_problem(name: str, array: NDArray[np.float64]) -> str | None:
+    """Return what is wrong with the numbers of a parameter, and what would be right; None if nothing is."""
+    if not np.isfinite(array).all():
+        return "holds NaN or infinity: expected finite numbers"
+    if name == "V" and not (array > 0).all():
+        return f"holds {array.min():g}: expected positive variances"
+    if name == "w" and not ((array >= 0).all() and array.any()):
+        return f"holds {array.min():g}: expected weights that are not negative, at least one of them positive"
+    if name == "VI" and (np.diagonal(array) < 0).any():
+        return f"holds {np.diagonal(array).min():g} on its diagonal: expected the inverse of a covariance"
+    return None
 
 
 def variances(rows: Rows, counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,6 +37,10 @@ class NativeMetric(Metric):
     def has_scale_of_data(self) -> bool:
         return self.name != "cosine"
 
+    @property
+    def separates_rows(self) -> bool:
+        return self.name != "cosine"
+
     def fit(self, rows: Rows, weights: NDArray[np.float64] | None = None) -> NativeMetric:
         return replace(self, byte_divisor=find_byte_divisor(rows) if self.name in BYTE_METRICS else None)
 
@@ -97,7 +101,7 @@ class NativePoints(Points):
 
     def _converted(self, tile: NDArray[Any]) -> NDArray[Any]:
         """Return a tile in the type and memory order of the kernels; only one tile at a time is converted."""
-        return as_kernels_read(tile, self._row_dtype)
+        return as_kernels_read(tile, self._row_dtype, self.n_jobs)
 
 
 class NativePoint(NativePoints):

@@ -37,6 +37,10 @@ class OrderedMetric(Metric):
     def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         """Return d(row, point) if `rows_first`, otherwise d(point, row), as an array of shape (rows, points)."""
 
+    def compare_piece(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
+        """Do what `compare` does; a metric that cannot be trusted with the rows of the user takes precautions."""
+        return self.compare(rows, points, rows_first, n_jobs)
+
     def rows_per_call(self, points: NDArray[Any]) -> int | None:
         """Return how many rows to compare in one call; None if the number depends on the time that a call takes."""
         return None
@@ -87,7 +91,7 @@ class OrderedPoints(Points):
 
     def _fill_piece(self, tile: NDArray[Any], rows: slice, columns: slice, out: NDArray[Any]) -> None:
         try:
-            values = self._metric.compare(tile[rows], self._values[columns], self._rows_first, self.n_jobs)
+            values = self._metric.compare_piece(tile[rows], self._values[columns], self._rows_first, self.n_jobs)
             check_entries(values)
         except PairError as error:
             raise error.moved(rows.start, columns.start) from error.__cause__

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam import _tiles
+from onebatchpam._parameters import refuse_masked
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
 from onebatchpam.data import MatrixRows, Rows, check_matrix, expand_condensed
@@ -26,6 +27,7 @@ class Precomputed(Metric):
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> MatrixRows:
         """Return the rows of a square matrix, or after the fit of a matrix of new rows x fitted rows."""
+        refuse_masked(X, name)  # of one dimension, too, before it is expanded
         if not self.is_fitted or self.holds_all_pairs(X):
             X = expand_condensed(X, name)
         matrix = check_matrix(X, name, estimator)

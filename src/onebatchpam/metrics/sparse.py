@@ -23,6 +23,10 @@ class SparseMetric(Metric):
 
     name: str
 
+    @property
+    def separates_rows(self) -> bool:
+        return self.name in ("manhattan", "euclidean", "sqeuclidean")
+
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> SparseRows:
         return check_sparse(X, name, estimator)
 

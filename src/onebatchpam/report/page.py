@@ -16,6 +16,7 @@ import sklearn
 from numpy.typing import ArrayLike
 
 from onebatchpam._core import __version__
+from onebatchpam._new_files import replacing
 from onebatchpam._optional import require
 from onebatchpam._parameters import check_weights, describe
 from onebatchpam._show import show_count, show_seconds
@@ -92,29 +93,26 @@ def write_report(
     check_row_names(row_names, None)
     weights = check_weights(sample_weight)
     page = check_page(path)
-    began = time.perf_counter()
-    study = Study(model, X, row_names, weights)
-    content = describe_study(study, show_as, selection, certificate, warnings)
-    content |= {"title": title or "Clusters and their medoids", "command": command, "code": show_code(model)}
-    content["report_seconds"] = f"{time.perf_counter() - began:.1f}"
-    write_whole(environment.get_template("report.html.j2").render(content), page)
+    with replacing(page) as partial:  # entered before the work, so that a file which cannot be written is noticed
+        began = time.perf_counter()
+        study = Study(model, X, row_names, weights)
+        content = describe_study(study, show_as, selection, certificate, warnings)
+        content |= {"title": title or "Clusters and their medoids", "command": command, "code": show_code(model)}
+        content["report_seconds"] = f"{time.perf_counter() - began:.1f}"
+        write_text(environment.get_template("report.html.j2").render(content), partial)
     if picture is not None:
-        write_whole(environment.get_template("map.svg.j2").render(content).strip(), picture)
+        with replacing(picture) as partial:
+            write_text(environment.get_template("map.svg.j2").render(content).strip(), partial)
 
 
-def write_whole(text: str, path: Path) -> None:
-    """Write a file that gets its name when it is complete."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+def write_text(text: str, path: Path) -> None:
+    """Write text to a file; parts of names that are no characters, as those of files may have, become "?"."""
+    path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def check_page(path: Any) -> Path:
     """Return the file to write; raise if there is no folder for it."""
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
+    if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
         raise ValueError(f"{describe(path, 'path')}: expected the path of a file to write, such as 'report.html'")
     page = Path(path)
     if not page.absolute().parent.is_dir() or page.is_dir():

@@ -47,8 +47,10 @@ MAX_AUTOMATIC_ROUNDS = 10
 LEAST_PROGRESS = 2e-4
 PROGRESS_WITHOUT_ALL = 2e-3
 # The number of confirming points is chosen such that a round takes at most this many dissimilarities of candidates and
-# medoids to points; there are at least as many points as in the batch, however.
+# medoids to points. It is bounded also where there are few medoids: the error of a sample is about k / n_points, so
+# that more points bring next to nothing. There are at least as many points as in the batch, however.
 MOST_ENTRIES = 2**26
+MOST_POINTS = 100_000
 # With so many medoids that each would have fewer points than this, each has this many, and the medoids are confirmed in
 # groups: a point is then compared with far fewer candidates.
 POINTS_PER_MEDOID = 200
@@ -74,7 +76,7 @@ def count_confirming(n: int, m: int, k: int, n_contenders: int, most: int) -> Co
     """Return how many of n points confirm swaps, at most so many, unless the batch of m points would tell more."""
     by_entries = MOST_ENTRIES // n_contenders
     in_groups = k > GROUP_SIZE and by_entries < min(n, k * POINTS_PER_MEDOID)
-    n_points = k * POINTS_PER_MEDOID if in_groups else max(m, min(most, by_entries))
+    n_points = k * POINTS_PER_MEDOID if in_groups else max(m, min(most, by_entries, MOST_POINTS))
     return Confirming(min(n_points, n), in_groups)
 
 

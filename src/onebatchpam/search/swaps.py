@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 from tqdm.auto import tqdm
 
 from onebatchpam import _core
@@ -27,6 +26,7 @@ from onebatchpam._progress import Stages
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices, as_kernels_read
 from onebatchpam.blocks import Block, WholeBlock, check_block
+from onebatchpam.data import check_quietly
 from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.first_medoids import random_medoids
 from onebatchpam.space import Candidates
@@ -211,14 +211,23 @@ def swap_search(
     options = SwapOptions(check_integer(max_iter, "max_iter", at_least=1), check_not_negative(tol, "tol"))
     checked_weights = check_weights(weights, "weights", "column")
     start = None if init is None else check_medoids(init, k, None, "init")
-    # A number too large for float32 becomes infinite, which is refused below. The check also adds up all entries, and
-    # a sum that is too large says nothing about them.
-    with np.errstate(over="ignore", invalid="ignore"):
-        entries = check_array(block, dtype=np.float32, order="C", input_name="block")
+    # Entries that are not finite in float32 are refused below, with the row and the column.
+    entries = check_quietly(block, dtype=np.float32, order="C", ensure_all_finite=False, input_name="block")
     entries = as_kernels_read(entries, np.float32)
     n, m = entries.shape
     check_n_clusters(k, n)
     column_weights = spread_weights(checked_weights, m, "weights", "column")
     medoids = random_medoids(n, k, run.rng) if start is None else check_medoids(start, k, n, "init")
     check_block(entries, run.n_jobs)
+    check_block_scale(block, entries)
     return run_swaps(WholeBlock(entries), medoids, column_weights, options, run)
+
+
+def check_block_scale(given: ArrayLike, entries: NDArray[np.float32]) -> None:
+    """Raise if the entries of a block are all zero only because float32 cannot hold them."""
+    largest = 0.0 if entries.any() else float(np.max(np.asarray(given, np.float64)))
+    if largest > 0:
+        raise ValueError(
+            f"block has no entry larger than {largest:.3g}, which becomes 0 in float32: expected larger "
+            "dissimilarities; multiply them by a constant"
+        )

@@ -108,7 +108,10 @@ def distance_block(
     rows = fitted.encode(rows)
     distances = Distances(rows, fitted.pack(points, rows, n_threads))
     check_block_out(out, (distances.n_rows, distances.n_columns), distances.dtype)
-    return distances.compute(out)
+    block = distances.compute(out)
+    if block.dtype == np.float32:
+        Space(rows, fitted, n_threads).check_scale(float(block.max()))
+    return block
 
 
 def check_block_out(out: Any, shape: tuple[int, int] | None = None, dtype: np.dtype[Any] | None = None) -> None:

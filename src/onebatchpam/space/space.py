@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onebatchpam._parameters import NAMES, Names, check_medoids
 from onebatchpam._tiles import Indices
+from onebatchpam._warn import warn
 from onebatchpam.data import Rows
 from onebatchpam.metrics import Metric
 from onebatchpam.space.candidates import Candidates
@@ -16,6 +17,21 @@ from onebatchpam.space.distances import Distances, Tally, name_in
 
 # If no dissimilarity is larger than this, they may be too small for float32, or for squares in float32.
 SMALLEST_SCALE = 1e-12
+
+
+def scale_factor(largest: float) -> float:
+    """Return a factor that makes a small number about 1, or as large as a factor in float64 can make it."""
+    return float(1 / max(largest, np.finfo(np.float64).tiny))
+
+
+def refuse_lost_differences(rows: Any) -> None:
+    """Raise if rows, in an array or a sparse matrix, differ although all their dissimilarities are zero in float64."""
+    spread = float((rows.max(axis=0) - rows.min(axis=0)).max())
+    if spread > 0:
+        raise ValueError(
+            f"the dissimilarities are too small for float64: rows differ by {spread:.3g}, and their dissimilarity "
+            f"becomes 0; multiply the data by a constant, such as {scale_factor(spread):.0e}"
+        )
 
 
 class Space:
@@ -89,7 +105,9 @@ class Space:
     def check_scale(self, largest: float) -> None:
         """Raise if dissimilarities, of which `largest` is the largest, are so small that float32 loses them.
 
-        Some rows are compared exactly to find out, because all rows may as well be equal.
+        Some rows are compared exactly to find out, because all rows may as well be equal. If only some dissimilarities
+        are lost, because others are large, this warns. The kernels cannot keep both: squares in float32 reach from
+        about 1e-38 to 1e38, and computing small ones again would cost every pair of equal rows another pass.
         """
         if largest >= SMALLEST_SCALE:
             return
@@ -98,17 +116,25 @@ class Space:
         if points.dtype != np.float64 or not self.metric.has_scale_of_data:
             return  # the metric has a scale of its own, whatever that of the data is
         exact = Distances(chosen, points).compute(np.empty((chosen.n, chosen.n)))
-        if exact.max() >= SMALLEST_SCALE:
-            return  # the rows do differ; `largest` is tiny only because every row is a medoid or equals one
         rounded = Distances(chosen, self.metric.pack(chosen, chosen, 1)).compute(
             np.empty((chosen.n, chosen.n), np.float32)
         )
-        if np.abs(rounded - exact).max() > 0.01 * exact.max():
-            factor = 1 / max(exact.max(), np.finfo(np.float64).tiny)  # the factor of a smaller number would be infinite
+        if not exact.any() and self.metric.separates_rows and chosen.dtype == np.float64:
+            refuse_lost_differences(chosen.given(np.arange(chosen.n)))
+        is_lost = rounded < 0.99 * exact
+        if not is_lost.any():
+            return  # `largest` is tiny only because every row is a medoid or equals one
+        lost = np.where(is_lost, exact, 0).max()
+        pair = f"that of two rows is {lost:.3g}, and becomes {rounded[exact == lost][0]:.3g}"
+        if exact.max() < SMALLEST_SCALE:
             raise ValueError(
-                f"the dissimilarities are too small for float32: that of two rows is {exact.max():.3g}, and becomes "
-                f"{rounded.flat[exact.argmax()]:.3g}; multiply the data by a constant, such as {factor:.0e}"
+                f"the dissimilarities are too small for float32: {pair}; multiply the data by a constant, such as "
+                f"{scale_factor(lost):.0e}"
             )
+        warn(
+            f"some dissimilarities are too small for float32 beside others, which are up to {exact.max():.3g}: {pair}; "
+            "leave out the rows that are far from all others, or multiply the data by a constant"
+        )
 
     def whole_block(self) -> NDArray[np.float32] | None:
         """Return the dissimilarities of all pairs of rows if they are in memory already."""

@@ -1,0 +1,50 @@
+"""Chromium without a window, for the tests of pages; they are skipped where it is not installed."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+if not (BROWSER and DRIVER):
+    pytest.skip("chromium and chromedriver are not installed", allow_module_level=True)
+
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"),
+]
+
+
+@contextmanager
+def open_browser(profile):
+    """Open a browser, which keeps its files in the folder `profile`."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+def set_width(browser, width):
+    """Let the window have a width."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+
+
+def page_width(browser):
+    """Return the width of the page, which scrolls sideways if it is wider than the window."""
+    return browser.execute_script("return document.documentElement.scrollWidth")
+
+
+def missing_images(browser):
+    """Return the sources of the images that the page does not show."""
+    return browser.execute_script(
+        "return [...document.images].filter(image => image.complete && !image.naturalWidth).map(image => image.src)"
+    )
