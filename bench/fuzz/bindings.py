@@ -202,6 +202,11 @@ def _count_below(sound: Sound) -> Prepared:
     return _core.count_below, (sound.block, sound.thresholds, sound.guard.empty(sound.n, np.int64), sound.jobs)
 
 
+def _widen_halves(sound: Sound) -> Prepared:
+    halves = sound.rows(sound.n, np.float32).astype(np.float16).view(np.uint16)
+    return _core.widen_halves, (halves, sound.guard.empty(halves.shape, np.float32), sound.jobs)
+
+
 def _expand_rows(sound: Sound) -> Prepared:
     return _core.expand_rows, (*sound.reduced(), sound.guard.empty((sound.n, sound.m), np.float32), sound.jobs)
 
@@ -237,6 +242,7 @@ CALLS: dict[str, Callable[[Sound], Prepared]] = {
     "SilhouetteSearch": lambda sound: (_core.SilhouetteSearch, sound.search_arguments(least_k=2)),
     "SilhouetteSearch.sweep": _sweep_silhouettes,
     "are_bytes": lambda sound: (_core.are_bytes, (sound.rows(sound.n, sound.out_type), 255.0)),
+    "widen_halves": _widen_halves,
     "count_below": _count_below,
     "reduce_rows": lambda sound: (_core.reduce_rows, sound.reduce_arguments()),
     "expand_rows": _expand_rows,

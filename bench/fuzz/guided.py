@@ -15,12 +15,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+import onebatchpam.data.files
+import onebatchpam.data.npz
+import onebatchpam.data.parquet
 import onebatchpam.data.sources
 import onebatchpam.data.stored
 from bench.fuzz.readers import SOUND, describe_file, read
 
 # Modules whose functions read files. Some are private, and found by a public function that they hold.
 READERS = (
+    onebatchpam.data.files,
+    onebatchpam.data.npz,
+    onebatchpam.data.parquet,
     onebatchpam.data.sources,
     onebatchpam.data.stored,
     zipfile,

@@ -291,6 +291,16 @@ def check_in_memory(case: Case, model: MedoidEstimator) -> None:
         same_fit(other, model)
 
 
+def check_storage(case: Case, model: MedoidEstimator) -> None:
+    """A block that is held as a whole, reduced to some entries or computed again leads to the same swaps."""
+    if case.target != "OneBatchPAM":
+        return
+    for limit in {None, 0, 500, 3000} - {case.parameters["memory_limit"]}:
+        other = case.fit(n_jobs=1, memory_limit=limit)
+        assert_array_equal(other.medoid_indices_, model.medoid_indices_, f"with {limit} bytes")
+        assert (other.inertia_, other.n_swaps_) == (model.inertia_, model.n_swaps_), f"with {limit} bytes"
+
+
 def check_pickle(case: Case, model: MedoidEstimator) -> None:
     """A model that was pickled predicts the same; a compiled metric cannot be pickled."""
     if case.drawn.metric is COMPILED:
@@ -317,8 +327,9 @@ CHECKS: tuple[Check, ...] = (
     check_again,
     check_simd,
     check_in_memory,
+    check_storage,
     check_pickle,
 )
 
 # Checks that take longer than a fit: each looks at one case in so many.
-SELDOM: dict[Check, int] = {check_lower_bound: 10, check_pickle: 4, check_rows: 2}
+SELDOM: dict[Check, int] = {check_lower_bound: 10, check_pickle: 4, check_rows: 2, check_storage: 3}

@@ -26,7 +26,6 @@ from bench.fuzz.trial import describe_error, expect_advice_only
 from bench.measure.process import TIMED, Announce, Record
 from onebatchpam import RandomMedoids
 
-NAMELESS = (".parquet",)  # files of which pyarrow raises errors of its own, which do not name them
 EXPLOSIONS: list[str] = []  # one for each pickle that was loaded
 
 
@@ -165,13 +164,10 @@ def read(suffix: str, content: bytes, metric: dict[str, Any]) -> tuple[str | Non
             RandomMedoids(1, random_state=0, **metric).fit(str(path))
         except (ValueError, OSError) as error:
             was_refused = True
-            if suffix not in NAMELESS and not re.search(
-                rf"{path.name}|X\[|X (is|has) |too small for float32", str(error)
-            ):
+            if not re.search(rf"{path.name}|X\[|X (is|has) |too small for float32", str(error)):
                 problem = f"the error does not name the file\n{describe_error(error)}"
         except Exception as error:
-            is_foreign = suffix in NAMELESS and type(error).__module__.startswith("pyarrow")
-            problem = None if is_foreign else describe_error(error)
+            problem = describe_error(error)
     return "a pickle was loaded" if EXPLOSIONS else problem, was_refused
 
 

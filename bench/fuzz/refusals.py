@@ -39,7 +39,8 @@ def _draws_coreset(case: Case) -> bool:
 DOCUMENTED: dict[str, Callable[[Case], bool]] = {
     r"expected a finite number that is not negative": lambda case: _has_bad_distances(case) or _may_be_singular(case),
     r"expected dissimilarities that are not NaN": _has_bad_distances,
-    r"too small for float32": _has_small_distances,
+    r"too small for float(32|64)|becomes 0 in float32": _has_small_distances,
+    r"probability distributions|divides each row by its sum": lambda case: case.drawn.name == "jensenshannon",
     r"needs the mean of the rows, and .* none": _draws_coreset,
     r"divides by the variance of each feature": lambda case: case.drawn.name == "seuclidean",
     r"has no inverse, which metric='mahalanobis' needs": lambda case: case.drawn.name == "mahalanobis",

@@ -47,10 +47,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class TimedCall:
-    """An answer, the seconds it took, and the warnings that came with it."""
+    """An answer, the seconds it took on the clock and of all processors, and the warnings that came with it."""
 
     answer: Answer
     seconds: float
+    cpu_seconds: float
     warnings: list[str]
 
 
@@ -59,11 +60,11 @@ def time_call(announce: Announce, trial: Trial, problem: Problem) -> TimedCall:
     announce(TIMED)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         answer = trial.contestant.solve(problem)
-        seconds = time.perf_counter() - start
+        seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     announce(UNTIMED)
-    return TimedCall(answer, seconds, list(dict.fromkeys(str(warning.message) for warning in caught)))
+    return TimedCall(answer, seconds, cpu_seconds, list(dict.fromkeys(str(warning.message) for warning in caught)))
 
 
 def measure_call(announce: Announce, trial: Trial) -> tuple[Problem, TimedCall, int]:

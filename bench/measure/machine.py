@@ -28,6 +28,11 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
+def name_instructions(simd: str) -> str:
+    """Return the usual name of a SIMD level of the package."""
+    return {"v4": "AVX-512", "v3": "AVX2"}.get(simd, simd)
+
+
 def summarise_machine(machine: dict[str, Any], threads: int) -> str:
     """Return such a description as one line."""
     packages = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
@@ -35,6 +40,11 @@ def summarise_machine(machine: dict[str, Any], threads: int) -> str:
         f"{machine['cpu']}, {machine['processors']} processors, {threads} threads, SIMD level {machine['simd']}, "
         f"Python {machine['python']}, {packages}, commit {machine['commit']}"
     )
+
+
+def name_processors(machine: dict[str, Any]) -> str:
+    """Return the number and the name of the processors, and the memory."""
+    return f"{machine['processors']} processors, {machine['cpu']}, {machine['memory_bytes'] / 1e9:.0f} GB"
 
 
 def count_processors() -> int:

@@ -51,12 +51,12 @@ def draw_figures(scores: Scores, folder: Path) -> list[Picture]:
     return [picture for picture in pictures if picture is not None]
 
 
-def _open_figure(n_axes: int, width: float, height: float, **options: Any) -> tuple[Any, Any]:
-    """Return a figure that belongs to no window, and its axes side by side."""
+def _open_figure(n_axes: int, width: float, height: float, n_lines: int = 1, **options: Any) -> tuple[Any, Any]:
+    """Return a figure that belongs to no window, and its axes side by side, in one line or in several."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(1, n_axes, **options)
+    return figure, figure.subplots(n_lines, n_axes, **options)
 
 
 def _save(figure: Any, folder: Path, slug: str, title: str) -> Picture:
@@ -86,10 +86,10 @@ def draw_growth(scores: Scores, folder: Path) -> Picture | None:
     k = cells.groupby("k")["n"].nunique().idxmax()
     dataset = cells.groupby("dataset")["k"].nunique().idxmax()
     methods = [method for method in scores.methods if (cells["method"] == method).any()]
-    figure, axes = _open_figure(4, 17, 3.8)
-    _draw_lines(axes[:2], methods, cells[cells["k"] == k], "n", f"k = {k}")
-    _draw_lines(axes[2:], methods, cells[cells["dataset"] == dataset], "k", dataset)
-    _add_legend(figure, *axes[0].get_legend_handles_labels())
+    figure, axes = _open_figure(2, 11, 8, n_lines=2)
+    _draw_lines(axes[0], methods, cells[cells["k"] == k], "n", f"k = {k}")
+    _draw_lines(axes[1], methods, cells[cells["dataset"] == dataset], "k", dataset)
+    _add_legend(figure, *axes[0, 0].get_legend_handles_labels())
     title = f"{dataset.split(' (')[0]}: time and objective against n and against k"
     return _save(figure, folder, f"{scores.name}-growth", title)
 

@@ -33,6 +33,12 @@ def bound_mean(values: Sequence[float]) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
+def half_width(values: Sequence[float]) -> float:
+    """Return half of the width of the confidence interval of a mean; NaN for fewer than two values."""
+    low, high = bound_mean(values)
+    return (high - low) / 2
+
+
 def compare(scores: Scores, measure: str, datasets: Collection[str], ks: Collection[int]) -> pd.DataFrame:
     """Return for each method the mean of a measure over all cases, its interval, and the least and largest case."""
     runs = scores.runs[scores.runs["dataset"].isin(datasets) & scores.runs["k"].isin(ks)].dropna(subset=[measure])

@@ -2,10 +2,10 @@
 
 - `speed.py`, `small.py`, `kernels.py`: fits, and small fits, beside other packages; distances beside a matrix product;
 - `scale.py`: ten million rows on one machine, and how time and memory grow;
-- `sample.py`: fits to many rows of four kinds, by several installs in turns;
+- `sample.py`, `seeding.py`: fits to many rows, k-means++ and counting copies, by several installs in turns;
 - `embeddings.py`, `series.py`: a million unit vectors; thousands of time series under dynamic time warping;
 - `mixed.py`: a million rows of numbers, text, categories and truth values;
-- `limits.py`: where methods that hold all pairs end, and this package does not;
+- `limits.py`, `alternatives.py`: where methods that hold all pairs end; what one could take instead;
 - `complexity.py`, `theorem.py`: the paper's Table 1 and Theorem 1, beside what is counted;
 - `memory.py`, `estimate.py`: the memory and the cost that the docs and `estimate_cost` promise, beside what fits take;
 - `threads.py`: what a second thread brings to each stage, and what nested parallelism costs;

@@ -16,12 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import t as student
-
 from bench.data.sets import load
 from bench.measure.records import Record, Run, Store, add_results_option
 from bench.methods.contestant import Contestant, Problem
 from bench.methods.ours import solve_by
+from bench.report.intervals import half_width
 from bench.studies.optimality import CONTESTANTS, REFERENCE, Case, describe_once, list_paper_sets, measure_objective
 
 NAME = "against"
@@ -41,7 +40,6 @@ GENERATED = (
     ("gaussian3", 100),
     ("mixture", 1000),
 )
-CONFIDENCE = 0.95
 
 
 def list_cases(folder: Path) -> Iterator[Case]:
@@ -75,14 +73,6 @@ def compare(case: Case, method: str, known: dict[Run, Record]) -> tuple[list[flo
     mean = statistics.mean(each["objective"] for each in references)
     seconds = [statistics.median(each["cpu_seconds"] for each in some) for some in (records, references)]
     return [each["objective"] / mean - 1 for each in records], seconds[0] / seconds[1], len(seeds)
-
-
-def half_width(values: list[float]) -> float:
-    """Return half of the width of the confidence interval of a mean."""
-    if len(values) < 2:
-        return float("nan")
-    quantile = float(student.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
-    return quantile * statistics.stdev(values) / len(values) ** 0.5
 
 
 def make_table(cases: list[Case], known: dict[Run, Record]) -> str:

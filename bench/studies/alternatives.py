@@ -1,21 +1,26 @@
 """`python -m bench alternatives`: what one could take instead, by time, memory and objective.
 
-The rows are generated: a hundred overlapping groups in 16, 128 or 768 features, in float32. Each package is called with
-its defaults. Centres of k-means are moved to rows, which is part of the time. Methods that take a metric are run with
-both; k-means is Euclidean, and its rows are judged by both. Objectives are mean distances to the nearest chosen row,
-computed here in float64 over 10,000 rows, the same for all methods. Memory is the largest growth during the call,
-beyond X.
+The rows are generated: a hundred overlapping groups in 16, 128 or 768 features, in float32. Each package is called
+with its defaults. Centres of k-means are moved to rows, which is part of the time. This package is run with Euclidean
+and with Manhattan distances; other packages that take a metric are run with Manhattan distances only for k = 100,
+which says enough about their time. k-means is Euclidean, and its rows are judged by both. Objectives are mean
+distances to the nearest chosen row, computed here in float64 over 10,000 rows, the same for all methods. Memory is
+the largest growth during the call, beyond X. One more case has few features and medoids: 300,000 rows of 10, k = 8.
 
-A method gets more and more rows, until a run exceeds the limit on time or memory, or would do so even if its time grew
-no faster than its rows. One whose package is missing is left out; `bench/studies/limits.py` says how scikit-learn-extra
-is installed. Ten million rows of 768 features do not fit in memory and are not tried.
+A method gets more and more rows, until a run exceeds the limit on time or memory. Other packages are not tried where
+they would exceed it even if their time grew no faster than the rows, and no method is where it was too slow with
+fewer medoids. `onebatchpam, fast` is run up to 100,000 rows: with more, the default makes one start as well. A method
+whose package is missing is left out; `limits.py` says how scikit-learn-extra is installed. Ten million rows of 768
+features do not fit in memory and are not tried.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,7 @@ from bench.data.sets import store_generated
 from bench.data.synthetic import make_mixture_pieces
 from bench.measure.call import Trial, measure_call
 from bench.measure.growth import FAILED, Load, measure_growth
+from bench.measure.machine import name_processors
 from bench.measure.objective import check_medoids, compute_objective
 from bench.measure.process import Announce, Limits
 from bench.measure.records import RESULTS, Record, Run, Store
@@ -41,15 +47,18 @@ KS = (10, 100, 1000)
 METRICS = ("euclidean", "manhattan")
 MOST_BYTES = 6e9  # of X
 N_JUDGED = 10_000
-SECONDS, GIGABYTES = 300.0, 20  # the limits unless others are given
+SECONDS, GIGABYTES = 100.0, 20  # the limits unless others are given
+FEW_ROWS, FEW_FEATURES, FEW_MEDOIDS = 300_000, 10, 8  # the case of few features and medoids
+K_OF_PEERS = 100  # the number of medoids with which other packages are run with Manhattan distances
+MOST_FAST = 100_000  # rows up to which the default makes more starts than `effort="fast"`
 
-OURS = "onebatchpam"
+OURS, FAST = "onebatchpam", "onebatchpam, fast"
 EUCLIDEAN: dict[str, Any] = {"metrics": METRICS[:1]}
 METHODS = {
     contestant.name: contestant
     for contestant in (
         Contestant(OURS, solve_by("OneBatchPAM"), "ours"),
-        Contestant("onebatchpam, fast", solve_by("OneBatchPAM", effort="fast"), "ours"),
+        Contestant(FAST, solve_by("OneBatchPAM", effort="fast"), "ours"),
         Contestant("KMeans", partial(peers.solve_k_means, "KMeans"), "peer", "sklearn", **EUCLIDEAN),
         Contestant("MiniBatchKMeans", partial(peers.solve_k_means, "MiniBatchKMeans"), "peer", "sklearn", **EUCLIDEAN),
         Contestant("faiss", peers.solve_faiss, "peer", "faiss", **EUCLIDEAN),
@@ -60,23 +69,45 @@ METHODS = {
         Contestant("apricot", peers.solve_apricot, "peer", "apricot"),
     )
 }
-MEASURES = {
-    "seconds": "seconds, with the Euclidean distance",
-    "gigabytes": "GB beyond X, with the Euclidean distance",
-    "euclidean": "mean Euclidean distance to the nearest chosen row",
-    "manhattan": "mean Manhattan distance to the nearest chosen row",
-}
-DIGITS = {"seconds": "{:.3g}", "gigabytes": "{:.2g}"}
+FEW = Run(f"mixture{FEW_FEATURES}", FEW_ROWS, FEW_MEDOIDS, METRICS[0], OURS, 0)
+FEW_NAME = "few"  # of its table, beside the measures of the other cases
+FEW_METHODS = (OURS, FAST, "KMeans", "MiniBatchKMeans", "faiss")
 WORDS = {"timeout": "time"}
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A figure of the records, and the metric of the runs that it is taken from."""
+
+    title: str
+    metric: str
+    name: str
+    unit: float = 1
+    is_objective: bool = False  # shown in percent above ours; k-means has it for both metrics, from its Euclidean runs
+
+
+MEASURES = {
+    "seconds": Measure("Seconds, Euclidean distances", "euclidean", "seconds"),
+    "seconds manhattan": Measure("Seconds, Manhattan distances", "manhattan", "seconds"),
+    "processor": Measure("Seconds of all processors, Euclidean distances", "euclidean", "cpu_seconds"),
+    "memory": Measure("GB beyond X, Euclidean distances", "euclidean", "peak_bytes", 1e9),
+    **{
+        metric: Measure(
+            f"Mean {metric.title()} distance to the nearest chosen row, above ours", metric, metric, is_objective=True
+        )
+        for metric in METRICS
+    },
+}
+
+
 def measure(announce: Announce, trial: Trial) -> Record:
-    """Measure time and memory of a call, and judge the chosen rows by both metrics."""
+    """Measure times and memory of a call, and judge the chosen rows by both metrics."""
     problem, call, peak = measure_call(announce, trial)
     medoids = check_medoids(call.answer.medoids, problem.k, problem.n)
     judged = np.random.RandomState(0).choice(problem.n, min(problem.n, N_JUDGED), replace=False)
     means = {metric: compute_objective(problem.X, medoids, metric, judged) / len(judged) for metric in METRICS}
-    return {"seconds": call.seconds, "peak_bytes": peak, **means, "n_distinct": len(np.unique(medoids))}
+    times = {"seconds": call.seconds, "cpu_seconds": call.cpu_seconds}
+    return {**times, "peak_bytes": peak, **means, "n_distinct": len(np.unique(medoids))}
 
 
 def load_rows(file: Path, n: int) -> NDArray[np.float32]:
@@ -84,10 +115,22 @@ def load_rows(file: Path, n: int) -> NDArray[np.float32]:
     return np.array(np.load(file, mmap_mode="r")[:n])
 
 
-def list_runs(method: str, p: int, k: int, metric: str, most: int) -> Iterator[tuple[Run, Load]]:
-    """Yield the runs of a method with more and more rows, each with the function that loads its rows."""
-    sizes = [n for n in ROWS if n <= most and 4 * n * p <= MOST_BYTES]
-    file = store_generated(f"mixture{p}-{max(sizes)}", (max(sizes), p), make_mixture_pieces)
+def list_sizes(method: str, p: int, k: int, metric: str, most: int) -> list[int]:
+    """Return the numbers of rows of p features, at most so many, for which a method is run."""
+    contestant = METHODS[method]
+    is_peer_of_other_k = contestant.kind == "peer" and metric != METRICS[0] and k != K_OF_PEERS
+    if metric not in (contestant.metrics or METRICS) or is_peer_of_other_k:
+        return []
+    most = min(most, MOST_FAST) if method == FAST else most
+    return [n for n in ROWS if n <= most and 4 * n * p <= MOST_BYTES]
+
+
+def list_runs(method: str, p: int, k: int, metric: str, sizes: list[int], stored: int) -> Iterator[tuple[Run, Load]]:
+    """Yield the runs of a method with more and more rows, each with the function that loads its rows.
+
+    All are among the first rows of a file that has `stored` of them.
+    """
+    file = store_generated(f"mixture{p}-{stored}", (stored, p), make_mixture_pieces)
     for n in sizes:
         yield Run(f"mixture{p}", n, k, metric, method, 0), partial(load_rows, file, n)
 
@@ -96,46 +139,85 @@ def run_all(arguments: argparse.Namespace) -> None:
     """Make the runs that have no record yet, and print the tables."""
     store = Store(arguments.results, "alternatives")
     limits = Limits(arguments.seconds, arguments.memory * 10**9)
-    for p in arguments.features or FEATURES:
-        for k in arguments.k or KS:
-            for metric in METRICS:
-                for method in arguments.method or METHODS:
-                    if metric in (METHODS[method].metrics or METRICS):
-                        runs = list_runs(method, p, k, metric, arguments.rows)
-                        measure_growth(measure, METHODS[method], runs, store, limits, again=arguments.again)
-    for name, title in MEASURES.items():
-        print(f"\n{title}\n\n{draw_markdown(make_table(store.read(), name))}")
+    methods = arguments.method or tuple(METHODS)
+
+    def measure_sizes(method: str, p: int, k: int, metric: str, sizes: list[int], stored: int) -> None:
+        runs = list_runs(method, p, k, metric, sizes, stored)
+        measure_growth(measure, METHODS[method], runs, store, limits, again=arguments.again)
+
+    if arguments.rows >= FEW_ROWS:
+        for method in filter(methods.__contains__, FEW_METHODS):
+            measure_sizes(method, FEW_FEATURES, FEW_MEDOIDS, METRICS[0], [FEW_ROWS], FEW_ROWS)
+    for p, k, metric in product(arguments.features or FEATURES, arguments.k or KS, METRICS):
+        stored = max(list_sizes(OURS, p, k, metric, arguments.rows))
+        for method in methods:
+            sizes = list_sizes(method, p, k, metric, arguments.rows)
+            if sizes:
+                measure_sizes(method, p, k, metric, sizes, stored)
+    records = store.read()
+    for name in (*MEASURES, FEW_NAME):
+        print(f"\n{draw_table(records, name)}")
 
 
-def make_table(records: dict[Run, Record], measure: str) -> pd.DataFrame:
+def draw_table(records: dict[Run, Record], name: str) -> str:
+    """Return a table in Markdown, under its title and the processors that it was measured on."""
+    if name == FEW_NAME:
+        title, table = name_case(FEW), make_few_table(records)
+    else:
+        title, table = MEASURES[name].title, make_table(records, MEASURES[name])
+    processors = "; ".join(dict.fromkeys(name_processors(record["machine"]) for record in records.values()))
+    return f"{title} ({processors}):\n\n{draw_markdown(table)}"
+
+
+def make_table(records: dict[Run, Record], measure: Measure) -> pd.DataFrame:
     """Return one measure of all methods, a row for each number of features, of medoids and of rows."""
-    cells: dict[tuple[str, str, str], dict[str, str]] = {}
-    for run, record in sorted(records.items(), key=lambda item: order(item[0])):
+    table: dict[str, dict[str, str]] = {}
+    for run in sorted(records, key=order):
+        if count_features(run) not in FEATURES:
+            continue
+        cells = table.setdefault(name_case(run), dict.fromkeys(METHODS, ""))
         if run.metric == choose_metric(run.method, measure):
-            case = run.dataset.removeprefix("mixture"), str(run.k), f"{run.n:,}"
-            row = cells.setdefault(case, dict.fromkeys(METHODS, ""))
-            row[run.method] = show(record, measure)
-    table = pd.DataFrame.from_dict(cells, orient="index")
-    table.index = pd.Index([" × ".join((n, p)) + f", k = {k}" for p, k, n in cells], name="rows × features")
-    return table
+            ours = records.get(replace(run, method=OURS, metric=measure.metric), {})
+            cells[run.method] = show(records[run], ours, measure)
+    return pd.DataFrame.from_dict(table, orient="index").rename_axis("rows × features")
+
+
+def make_few_table(records: dict[Run, Record]) -> pd.DataFrame:
+    """Return all Euclidean measures of the case of few features and medoids, a row for each method."""
+    shown = [measure for measure in MEASURES.values() if measure.metric == FEW.metric]
+    runs = [run for method in FEW_METHODS if (run := replace(FEW, method=method)) in records]
+    ours = records.get(FEW, {})
+    table = {run.method: {each.title: show(records[run], ours, each) for each in shown} for run in runs}
+    return pd.DataFrame.from_dict(table, orient="index").rename_axis("")
+
+
+def name_case(run: Run) -> str:
+    """Return the number of rows, features and medoids of a run."""
+    return f"{run.n:,} × {count_features(run)}, k = {run.k}"
 
 
 def order(run: Run) -> tuple[int, int, int]:
     """Return the key by which rows of a table are sorted."""
-    return int(run.dataset.removeprefix("mixture")), run.k, run.n or 0
+    return count_features(run), run.k, run.n or 0
 
 
-def choose_metric(method: str, measure: str) -> str:
-    """Return the metric of the runs that a measure is taken from: k-means has Euclidean ones only."""
-    return measure if measure in METRICS and METHODS[method].metrics is None else METRICS[0]
+def count_features(run: Run) -> int:
+    return int(run.dataset.removeprefix("mixture"))
 
 
-def show(record: Record, measure: str) -> str:
+def choose_metric(method: str, measure: Measure) -> str:
+    """Return the metric of the runs of a method that a measure is taken from."""
+    metrics = METHODS[method].metrics
+    return metrics[0] if metrics is not None and measure.is_objective else measure.metric
+
+
+def show(record: Record, ours: Record, measure: Measure) -> str:
     """Return a figure of a record as text, or which limit the run exceeded."""
     if FAILED in record:
         return str(WORDS.get(record[FAILED], record[FAILED]))
-    value = record["peak_bytes"] / 1e9 if measure == "gigabytes" else record[measure]
-    return DIGITS.get(measure, "{:.4g}").format(value)
+    if not measure.is_objective:
+        return f"{record[measure.name] / measure.unit:.2g}" if measure.name in record else ""
+    return f"{record[measure.name] / ours[measure.name] - 1:+.1%}" if measure.name in ours else ""
 
 
 def add_command(commands: Any) -> None:

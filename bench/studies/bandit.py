@@ -1,7 +1,7 @@
 """`python -m bench bandit`: our BanditPAM++ beside the package of its authors, by objective and by time.
 
 The runs are those of bench/configs/bandit.toml; those that have a record are not made again. They are made in one
-process, without the second run that measures memory, so that all of them take some ten minutes.
+process, without the second run that measures memory, so that all of them take some twenty minutes.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """`python -m bench beyond`: the algorithms that the paper does not have, beside FasterPAM.
 
 Medoids are judged by the sum of distances, which PAM and CLARANS lower, and by the average medoid silhouette, which
-FasterMSC raises. Dissimilarities are counted and nothing is timed, so that it does not matter what else the machine
-does.
+FasterMSC raises. DynMSC is not among them: it chooses the number of medoids itself, by the search of FasterMSC.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,14 @@ def judge(X: NDArray[Any], medoids: NDArray[np.int64]) -> tuple[float, float]:
 
 
 def measure(run: Run, X: NDArray[Any]) -> Record:
-    answer = CONTESTANTS[run.method].solve(Problem(X, run.k, run.metric, run.seed, count_processors()))
+    problem = Problem(X, run.k, run.metric, run.seed, count_processors())
+    start = time.perf_counter()
+    answer = CONTESTANTS[run.method].solve(problem)
+    seconds = time.perf_counter() - start
     objective, silhouette = judge(X, answer.medoids)
     share = (answer.n_distances or 0) / len(X) ** 2
-    return {"objective": objective, "silhouette": silhouette, "share": share, "machine": describe_machine()}
+    found = {"objective": objective, "silhouette": silhouette, "share": share, "seconds": seconds}
+    return {**found, "machine": describe_machine()}
 
 
 def run_all(arguments: argparse.Namespace) -> None:
@@ -75,9 +79,12 @@ def run_all(arguments: argparse.Namespace) -> None:
 
 
 def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
-    """Return the means over all cases; differences are to FasterPAM with the same seed, with 95 % intervals."""
+    """Return the means over all cases; differences are to FasterPAM with the same seed, with 95 % intervals.
+
+    The seconds are medians over all runs; the first records have none.
+    """
     rows = [{**run.as_dict(), **record} for run, record in records.items()]
-    runs = pd.DataFrame(rows).set_index(["method", "dataset", "k", "seed"])[["objective", "silhouette", "share"]]
+    runs = pd.DataFrame(rows).set_index(["method", "dataset", "k", "seed"])
     reference = runs.loc[REFERENCE]
     table = {}
     for method in METHODS:
@@ -89,6 +96,7 @@ def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
             "medoid silhouette": f"{own['silhouette'].mean():.3f}",
             "gain": show_mean(gained, 3),
             "dissimilarities, in % of n²": f"{100 * own['share'].mean():.0f}",
+            **({"seconds, median": f"{own['seconds'].median():.2g}"} if "seconds" in own else {}),
         }
     return pd.DataFrame.from_dict(table, orient="index").rename_axis("method")
 

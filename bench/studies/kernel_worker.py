@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 PRODUCT = "sgemm"  # stands for the matrix product, in place of a path
@@ -33,11 +34,30 @@ def load_core(path: str) -> Any:
 def make_call(core: Any, case: dict[str, Any]) -> Callable[[], Any]:
     """Return a function that compares all rows with all columns of a case, on memory that exists."""
     generator = np.random.default_rng(0)
-    rows = generator.standard_normal((case["n"], case["p"])).astype(case["dtype"])
-    columns = generator.standard_normal((case["m"], case["p"])).astype(case["dtype"])
+    is_half = case["dtype"] == "float16"
+    dtype = "float32" if is_half else case["dtype"]  # in which rows are compared
+    rows = generator.standard_normal((case["n"], case["p"])).astype(dtype)
+    columns = generator.standard_normal((case["m"], case["p"])).astype(dtype)
     if core is None:
-        product = np.empty((case["n"], case["m"]), case["dtype"])
+        product = np.empty((case["n"], case["m"]), dtype)
         return lambda: np.matmul(rows, columns.T, out=product)
+    compare = make_comparison(core, case, rows, columns)
+    if not is_half:
+        return compare
+    halves = rows.astype(np.float16)
+
+    def widen_and_compare() -> None:
+        if hasattr(core, "widen_halves"):
+            core.widen_halves(halves.view(np.uint16), rows, case["threads"])
+        else:  # an older build leaves it to NumPy
+            np.copyto(rows, halves)
+        compare()
+
+    return widen_and_compare
+
+
+def make_comparison(core: Any, case: dict[str, Any], rows: NDArray[Any], columns: NDArray[Any]) -> Callable[[], Any]:
+    """Return a function that compares rows with columns, and shows the distances to what looks at them."""
     out = np.empty((case["n"], case["m"]), np.float32)
     packed = core.PackedColumns(columns, case["metric"], 0.0)
     if case["pass"] == "fill":

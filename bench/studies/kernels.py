@@ -6,6 +6,8 @@ vector instructions on registers, without any load or store, measured by `kernel
 no compiler. `--against PATH` adds another build, such as the `_core` file of an older commit. All take turns in
 processes of their own (`kernel_worker.py`), and the quickest of all calls counts.
 
+With `--type float16`, the time of widening the rows to float32 counts; the product is that of float32.
+
 On a machine that others use, `--clock cpu` counts the time of the processor instead of that on the wall. It says little
 about the matrix product with several threads, because those of the product wait busily.
 """
@@ -17,6 +19,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -31,13 +34,14 @@ from onebatchpam import _core
 
 FOLDER = Path(__file__).parent
 METRICS = ("cosine", "euclidean", "sqeuclidean", "manhattan", "chebyshev")
-TYPES = ("float32", "float64")
+TYPES, HALF = ("float32", "float64"), "float16"
 FEATURES = (16, 64, 128, 384, 768, 1536, 3072)
 PASSES = ("fill", "scan", "sum")
 OURS, OTHER = "ours", "other"
 FEWEST_FOR_PRODUCTS = 32  # features from which float32 rows are compared by products: distances/comparison.cpp
 WORK = 600_000_000  # comparisons of features in one call
 MOST_ROWS = 19_200
+REST = 0.1  # seconds after each turn: the threads of the matrix product wait busily for a while before they sleep
 
 Limits = dict[str, float]
 Worker = subprocess.Popen[str]
@@ -62,10 +66,11 @@ class Case:
 
     def find_limit(self, limits: Limits) -> float | None:
         """Return the limit for the instructions that compare these rows."""
+        compared = "float32" if self.dtype == HALF else self.dtype
         if self.metric in ("manhattan", "chebyshev"):
-            return limits.get(f"{self.metric} {self.dtype}")
-        by_products = self.dtype == "float32" and self.p >= FEWEST_FOR_PRODUCTS
-        return limits.get("product" if by_products else f"squares {self.dtype}")
+            return limits.get(f"{self.metric} {compared}")
+        by_products = compared == "float32" and self.p >= FEWEST_FOR_PRODUCTS
+        return limits.get("product" if by_products else f"squares {compared}")
 
 
 def measure_limits() -> Limits:
@@ -99,6 +104,7 @@ def ask(worker: Worker, request: dict[str, Any]) -> float:
     answer = worker.stdout.readline()
     if not answer:
         raise ImportError("a build could not be timed; the message of its process is above")
+    time.sleep(REST)
     return float(answer)
 
 
@@ -169,7 +175,9 @@ def add_command(commands: Any) -> None:
         "kernels", help="rates of all metrics, beside a matrix product and the machine's limit"
     )
     parser.add_argument("--metric", action="append", choices=METRICS, help="only this metric; may be repeated (all)")
-    parser.add_argument("--type", action="append", choices=TYPES, help="only this type; may be repeated (both)")
+    parser.add_argument(
+        "--type", action="append", choices=(*TYPES, HALF), help="only this type; may be repeated (float32 and float64)"
+    )
     parser.add_argument("-p", action="append", type=int, help="only this number of features; may be repeated (all)")
     parser.add_argument(
         "--view", choices=PASSES, default="fill", help="what looks at the distances (%(default)s: nothing)"

@@ -46,6 +46,7 @@ SECONDS, GIGABYTES = 300.0, 20  # the limits unless others are given
 COLOURS = ("#1f6f43", "#4c72b0", "#8172b3", "#937860", "#dd8452")  # of the methods
 TIME_TICKS = {1e-3: "1 ms", 1e-2: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s", 60.0: "1 min", 600.0: "10 min"}
 MEMORY_TICKS = {1e6: "1 MB", 1e7: "10 MB", 1e8: "100 MB", 1e9: "1 GB", 1e10: "10 GB"}
+ROW_TICKS = {1000: "1,000", 10**5: "100,000", 10**7: "10 million"}
 BYTES_OF_A_PAIR = 8  # in the matrices of the others, which are float64
 
 
@@ -155,7 +156,7 @@ def draw(records: dict[Run, Record], limits: Limits, path: Path) -> Path:
     """Draw time and memory against n, with a cross and the reason where a method ends."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 5), layout="constrained")
+    figure = Figure(figsize=(8.4, 4.8), layout="constrained")
     seconds, n_bytes = limits.seconds or SECONDS, limits.memory_bytes or GIGABYTES * 10**9
     left, right = figure.subplots(1, 2)
     for axes, quantity in ((left, TIME), (right, MEMORY)):
@@ -166,10 +167,10 @@ def draw(records: dict[Run, Record], limits: Limits, path: Path) -> Path:
     ends = np.array([SMALLEST, (n_bytes / BYTES_OF_A_PAIR) ** 0.5])
     label = f"n² numbers of {BYTES_OF_A_PAIR} bytes"
     right.plot(ends, BYTES_OF_A_PAIR * ends**2, ":", color="#555555", zorder=1, label=label)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     figure.suptitle(f"Where n² ends: 16 features, k = {scale.K}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=160)
     return path
 
 
@@ -196,7 +197,7 @@ def _finish(axes: Any, quantity: Quantity, limit: float, beyond: str) -> None:
     axes.text(0.02, limit * 1.2, beyond, va="bottom", color="#555555", transform=axes.get_yaxis_transform())
     axes.set(xscale="log", yscale="log", title=quantity.title, xlabel="rows", ylim=(quantity.floor, 3 * limit))
     axes.set_yticks(*zip(*[(at, name) for at, name in quantity.ticks.items() if at <= limit], strict=True))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xticks(list(ROW_TICKS), ROW_TICKS.values())
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)

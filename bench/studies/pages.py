@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from bench.measure.machine import name_instructions
 from bench.measure.records import RESULTS, Store
 from bench.methods.table import CONTESTANTS
 from bench.report import paper
@@ -23,7 +24,7 @@ from bench.report.intervals import compare
 from bench.report.report import read_scores
 from bench.report.scores import Scores
 from bench.report.tables import average, choose_datasets, draw_markdown
-from bench.studies import bandit, beyond, complexity, limits, representatives, theorem
+from bench.studies import alternatives, bandit, beyond, complexity, limits, representatives, theorem
 
 DOCS = Path(__file__).parents[2] / "docs"
 MARK = re.compile(r"(<!-- records: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -58,9 +59,16 @@ def show_spread(mean: float, std: float) -> str:
 
 def name_method(method: str) -> str:
     """Return a method's name, in code if it is that of a package."""
-    contestant = CONTESTANTS[method]
-    first, *rest = method.split(" ")
-    return " ".join([f"`{first}`", *rest]) if contestant.package == first else method
+    package = CONTESTANTS[method].package
+    return f"`{package}`{method.removeprefix(package)}" if method.startswith(package) else method
+
+
+def name_row(method: str, own: pd.Series, whole: pd.DataFrame) -> str:
+    """Return a method's name, with the number of its cases and seeds where others have more."""
+    n_cases, n_seeds = whole["cases"].max(), whole["seeds"].max()
+    notes = [f"{own['cases']:.0f} of {n_cases:.0f}"] if own["cases"] < n_cases else []
+    notes += [f"{own['seeds']:.0f} seed{'s' if own['seeds'] > 1 else ''}"] if own["seeds"] < n_seeds else []
+    return name_method(method) + (f" ({', '.join(notes)})" if notes else "")
 
 
 # Blocks
@@ -77,10 +85,8 @@ def compare_with_paper(name: str) -> pd.DataFrame:
     objective, time = (compare(scores, measure, scope, scores.ks) for measure in ("paired_delta_ro", "rt"))
     spreads = {measure: average(scores, scope, scores.ks, measure) for measure in ("delta_ro", "rt")}
     has_intervals, has_paper = objective["low"].notna().any(), spreads["rt"]["paper mean"].notna().any()
-    n_cases = objective["cases"].max()
     rows = {}
     for method, own in objective.iterrows():
-        label = name_method(method) + ("" if own["cases"] == n_cases else f" ({own['cases']:.0f} of {n_cases:.0f})")
         spread, time_spread, own_time = spreads["delta_ro"].loc[method], spreads["rt"].loc[method], time.loc[method]
         row = {"ΔRO": show_spread(own["mean"], spread["std"])}
         if has_intervals:
@@ -92,8 +98,64 @@ def compare_with_paper(name: str) -> pd.DataFrame:
         row["cases "] = show_range(own_time["least"], own_time["largest"])
         if has_paper:
             row["paper "] = show_spread(time_spread["paper mean"], time_spread["paper std"])
-        rows[label] = row
+        rows[name_row(method, own, objective)] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("")
+
+
+def describe_machines(name: str) -> str:
+    """Return a line on the machines that made the records of an experiment, and the threads that a method had."""
+    machines = {
+        f"{machine['cpu']} with {name_instructions(machine['simd'])}, processors: {machine['processors']}, "
+        f"memory: {machine['memory_bytes'] / 2**30:.0f} GiB, threads of each method: {record['threads']}"
+        for record in Store(RESULTS, name).read().values()
+        for machine in [record["machine"]]
+    }
+    return f"Machine: {'; or '.join(sorted(machines))}.\n"
+
+
+def compare_dataset(scale: str, dataset: str) -> pd.DataFrame:
+    """Return the paper's appendix for a data set: averages over k, with standard deviations, ours and the paper's."""
+    scores = open_scores(scale)
+    found = {measure: average(scores, [dataset], scores.ks, measure) for measure in ("delta_ro", "rt")}
+    rows = {
+        method: {
+            f"{heading}{whose}": show_spread(entries.loc[method, f"{kind}mean"], entries.loc[method, f"{kind}std"])
+            for heading, entries in (("ΔRO", found["delta_ro"]), ("RT", found["rt"]))
+            for whose, kind in (("", ""), (", the paper", "paper "))
+        }
+        for method in scores.methods
+        if CONTESTANTS[method].kind == "paper" and found["rt"].loc[method, "cells"] > 0
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("")
+
+
+def compare_with_all_pairs() -> pd.DataFrame:
+    """Return averages over k relative to FasterPAM for the large data sets on which it compares all pairs."""
+    scores = open_scores("large", "FasterPAM")
+    found = {
+        f"{label}, {dataset}": average(scores, [dataset], scores.ks, measure)
+        for dataset in ALL_PAIRS
+        for measure, label in (("delta_ro", "ΔRO"), ("rt", "RT"))
+    }
+    rows = {
+        name_method(method): {
+            column: show_spread(*entries.loc[method, ["mean", "std"]]) for column, entries in found.items()
+        }
+        for method in scores.methods
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("")
+
+
+def compare_memory() -> pd.DataFrame:
+    """Return the peak memory with k = 100 on the small data sets, by their numbers of rows."""
+    scores = open_scores("small")
+    rows_of = {run.dataset: record["n_rows"] for run, record in scores.records.items() if record["status"] == "ok"}
+    peaks = scores.pick(scores.datasets, [100])["peak_bytes"].droplevel("k")
+    table = {
+        f"{dataset}, n = {n:,}": {method: f"{peaks[dataset, method] / 1e6:,.0f} MB" for method in HOLDING}
+        for dataset, n in sorted(rows_of.items(), key=lambda pair: pair[1])
+    }
+    return pd.DataFrame(table).rename_axis("method")
 
 
 def compare_objectives() -> pd.DataFrame:
@@ -142,19 +204,20 @@ def compare_on_mnist() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mnist")
 
 
-def compare_growth() -> pd.DataFrame:
-    """Return how objective and time of OneBatchPAM compare with FasterPAM's as n grows, on mnist with k = 10."""
+def compare_growth(abscissa: str, **fixed: int) -> pd.DataFrame:
+    """Return ΔRO, and how many times as fast as FasterPAM the methods of Figure 1 are, as n or k grows on mnist."""
     cells = open_scores("figure1").cells.reset_index()
-    cells = cells[cells["k"] == 10].set_index(["n", "method"]).sort_index()
-    rows = {}
-    for n in cells.index.unique("n"):
-        row = {}
-        for method in ("OneBatchPAM-nniw", "OneBatchPAM (default)"):
-            own = cells.loc[(n, method)]
-            row[f"ΔRO, {method}"] = f"{show(own['delta_ro'])} %"
-            row[f"times as fast, {method}"] = f"{100 / own['rt']:.1f}"
-        rows[f"{n:,.0f}"] = row
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("n")
+    ((name, value),) = fixed.items()
+    cells = cells[cells[name] == value].set_index([abscissa, "method"]).sort_index()
+    rows = {
+        f"{size:,.0f}": {
+            method: f"{show(own['delta_ro'])} %, {show(100 / own['rt'])}×" if pd.notna(own["rt"]) else ""
+            for method in GROWING
+            for own in [cells.reindex([(size, method)]).iloc[0]]
+        }
+        for size in cells.index.unique(abscissa)
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(abscissa)
 
 
 def compare_speed_ups() -> pd.DataFrame:
@@ -230,6 +293,11 @@ def show_beyond() -> pd.DataFrame:
     return beyond.tabulate(Store(RESULTS / "beyond", "beyond").read())
 
 
+def show_alternatives(name: str) -> str:
+    """Return a table of the study of alternatives."""
+    return alternatives.draw_table(Store(RESULTS / "alternatives", "alternatives").read(), name)
+
+
 def show_limits() -> pd.DataFrame:
     """Return where each method of the study of limits ends."""
     return limits.tabulate_ends(Store(RESULTS / "limits", "limits").read())
@@ -276,6 +344,15 @@ STATED = (
     *("OneBatchPAM-nniw", "OneBatchPAM-debias", "OneBatchPAM-unif", "OneBatchPAM-lwcs (as published)"),
     *("OneBatchPAM-lwcs", "FasterCLARA-5", "k-means++", "OneBatchPAM (default)"),
 )
+VARIANTS = {f"OneBatchPAM-{variant}": f"OneBatchPAM-{variant}" for variant in ("unif", "debias", "nniw")}
+GROWING = ("k-means++", "FasterCLARA-5", "BanditPAM++-2", "OneBatchPAM-nniw", "OneBatchPAM (default)")
+HOLDING = ("FasterPAM", "OneBatchPAM-nniw", "OneBatchPAM (default)", "BanditPAM++-5")
+ALL_PAIRS = ("cifar", "mnist")
+APPENDIX = {
+    **dict.fromkeys(("abalone", "bankruptcy", "mapping", "drybean", "letter"), "small"),
+    **dict.fromkeys(("cifar", "mnist", "dota2", "covertype"), "large"),
+}
+MACHINES = ("small", "large", "euclidean", "figure1", "bandit")
 BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     **{name: partial(compare_with_paper, name) for name in ("small", "large", "euclidean")},
     "objectives": compare_objectives,
@@ -283,7 +360,13 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     "ablation": partial(compare_by_case, "ablation", ABLATION),
     "weights": partial(compare_by_case, "weights", WEIGHTS),
     "mnist": compare_on_mnist,
-    "growth": compare_growth,
+    "growth n": partial(compare_growth, "n", k=10),
+    "growth k": partial(compare_growth, "k", n=10_000),
+    "all pairs": compare_with_all_pairs,
+    "memory": compare_memory,
+    "variants": partial(compare_by_case, "small", VARIANTS, per_dataset=False),
+    **{f"machine {name}": partial(describe_machines, name) for name in MACHINES},
+    **{f"appendix {dataset}": partial(compare_dataset, scale, dataset) for dataset, scale in APPENDIX.items()},
     "speed-ups": compare_speed_ups,
     "fronts small": partial(count_fronts, "small"),
     "fronts large": partial(count_fronts, "large"),
@@ -294,6 +377,10 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     "bandit": show_bandit,
     "beyond": show_beyond,
     "limits": show_limits,
+    **{
+        f"alternatives {name}": partial(show_alternatives, name)
+        for name in (*alternatives.MEASURES, alternatives.FEW_NAME)
+    },
     **{
         f"representatives {name}": partial(show_representatives, name)
         for name in ("nearest", "logistic", "objective", "seconds")

@@ -1,4 +1,4 @@
-"""`python -m bench pictures`: the pictures of the README, and the ranks that docs/benchmarks.md shows.
+"""`python -m bench pictures`: the pictures of the README, and the ranks and Figure 1 of docs/benchmarks.md.
 
 "Where n² ends" is drawn once `python -m bench limits` has records in bench/results/limits.
 
@@ -26,7 +26,7 @@ from sklearn.cluster import KMeans
 from bench.data.sets import load
 from bench.measure.process import Limits
 from bench.measure.records import RESULTS, Store
-from bench.report.figures import draw_ranks
+from bench.report.figures import draw_growth, draw_ranks
 from bench.report.report import read_scores
 from bench.studies import limits
 from onebatchpam import OneBatchPAM
@@ -51,9 +51,10 @@ def run(arguments: argparse.Namespace) -> None:
     if find_spec("aeon") is not None:
         show_example("plot_no_mean_exists.py", arguments.folder / "no_mean_exists.png")
     draw_means_and_medoids(load("mnist", arguments.data), arguments.folder / "mean_is_nobody.png")
-    ranks = draw_ranks(read_scores(Store(RESULTS, "small")), arguments.folder)
-    assert ranks is not None
-    print(ranks.path)
+    for name, draw_scores in (("small", draw_ranks), ("figure1", draw_growth)):
+        picture = draw_scores(read_scores(Store(RESULTS, name)), arguments.folder)
+        assert picture is not None
+        print(picture.path)
     records = Store(RESULTS / "limits", "limits").read()
     if records:
         default = Limits(limits.SECONDS, limits.GIGABYTES * 10**9)

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import psutil
-import scipy.stats
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -36,11 +35,11 @@ from bench.measure.objective import check_medoids, compute_objective
 from bench.measure.records import RESULTS, Record, Run, Store
 from bench.methods.contestant import Contestant, Problem
 from bench.methods.selectors import CHOOSE_ONCE, OURS, SELECTORS
+from bench.report.intervals import half_width
 
 KS = (10, 20, 50, 100, 200)
 LEAST_ROWS_PER_CHOICE = 4  # of a pool with fewer rows for each chosen one, no rows are chosen
 SHARE_OF_TEST = 0.3
-CONFIDENCE = 0.95
 METRIC = "euclidean"
 MODELS = {"nearest": "1-NN", "logistic": "logistic regression"}
 
@@ -203,14 +202,7 @@ def show(values: list[float], signed: bool = False) -> str:
         return ""
     mean, half = float(np.mean(values)), half_width(values)
     decimals = 1 if signed or abs(mean) >= 10 else 2
-    return f"{mean:{'+' if signed else ''}.{decimals}f}" + ("" if half is None else f" ± {half:.{decimals}f}")
-
-
-def half_width(values: list[float]) -> float | None:
-    """Return half of the confidence interval of a mean; None for a single value."""
-    if len(values) < 2:
-        return None
-    return float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * scipy.stats.sem(values))
+    return f"{mean:{'+' if signed else ''}.{decimals}f}" + ("" if np.isnan(half) else f" ± {half:.{decimals}f}")
 
 
 def add_command(commands: Any) -> None:

@@ -9,9 +9,7 @@ the times on the wall and of the processor, their ratios and the differences of 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 
 from bench.data.sets import load_stored
 from bench.data.synthetic import make_far_groups, make_heavy_tails, make_mixture_pieces
+from bench.measure.installs import run_in
 
 KINDS = ("mixture", "covertype", "heavy tails", "far groups")
 # Runs in the Python of an install, which need not have the bench: prints what the fit says of itself.
@@ -54,10 +53,7 @@ def make_rows(kind: str, n: int, folder: Path) -> NDArray[np.float32]:
 
 def fit_alone(python: str, file: Path, k: int, seed: int, *, from_file: bool) -> dict[str, Any]:
     """Fit rows by an install, in a process of its own, and return what the fit says of itself."""
-    command = [python, "-c", FIT, str(file), str(k), str(seed), "file" if from_file else "memory"]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=file.parent)
-    record: dict[str, Any] = json.loads(done.stdout)
-    return record
+    return run_in(python, FIT, file.parent, file, k, seed, "file" if from_file else "memory")
 
 
 def show_fit(kind: str, seed: int, python: str, record: dict[str, Any], n: int) -> str:
