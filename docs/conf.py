@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import builtins
 import inspect
 import re
@@ -13,10 +14,12 @@ from pathlib import Path
 from docutils import nodes
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
 import onebatchpam
 import onebatchpam.dask
+from onebatchpam.cli import parser as command_line
 
 project = "onebatchpam"
 author = "The onebatchpam developers"
@@ -38,6 +41,7 @@ templates_path = ["_templates"]
 highlight_language = "none"  # of blocks without a language
 default_role = "py:obj"  # names in docstrings become links where there is something to link to
 toc_object_entries_show_parents = "hide"
+smartquotes = False  # the quotes of `default="euclidean"` are code
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -51,18 +55,28 @@ warnings.filterwarnings("ignore", "unsafe cast from uint64 to int64")  # of numb
 HERE = Path(__file__).parent
 # Examples that are shown, but not run: one starts processes that import it; some need a package that may be missing.
 NOT_RUN = ["dask_cluster", *(["plot_no_mean_exists", "time_series"] if find_spec("aeon") is None else [])]
-DRAWING_FIRST = (
-    "plot_mean_is_nobody.py",
-    "plot_label_few.py",
-    "plot_no_mean_exists.py",
-    "plot_one_batch.py",
-    "plot_typical_patients.py",
-)
+# The sections of the gallery; in each, what is worth seeing first comes first.
+GALLERY = {
+    "What medoids are good for": (
+        *("plot_mean_is_nobody", "plot_label_few", "plot_no_mean_exists"),
+        *("plot_where_all_pairs_end", "plot_one_batch"),
+    ),
+    "Your kind of data": (
+        *("plot_typical_patients", "mixed_table", "words", "sequences", "time_series"),
+        *("sparse_text", "custom_metric"),
+    ),
+    "Many rows": ("what_it_costs", "rows_on_disk", "precomputed_memmap", "sample_weight", "dask_cluster"),
+    "Questions to a clustering": (
+        *("choose_k", "representatives", "rows_that_fit_badly", "medoids_of_hdbscan"),
+        *("fixed_medoids", "min_cluster_size", "report"),
+    ),
+}
+SHOWN = [name for names in GALLERY.values() for name in names]
 
 
-def order_of(name: str) -> tuple[int, str]:
-    """Return the place of an example in the gallery: those that draw first, the others by their names."""
-    return (DRAWING_FIRST.index(name) if name in DRAWING_FIRST else len(DRAWING_FIRST), name)
+def order_of(path: str) -> int:
+    """Return the place of an example in the gallery."""
+    return SHOWN.index(Path(path).stem)
 
 
 def tell_place(configuration: object, path: str | None) -> None:
@@ -76,6 +90,9 @@ sphinx_gallery_conf = {
     "filename_pattern": rf"/(?!{'|'.join(NOT_RUN)})\w+\.py$",
     "default_thumb_file": str(HERE / "_static" / "medoid.png"),
     "within_subsection_order": order_of,
+    "minigallery_sort_order": order_of,
+    "doc_module": ("onebatchpam",),  # its pages show the examples that use a name
+    "backreferences_dir": "gallery/uses",
     "reset_modules": ("matplotlib", tell_place),
     "matplotlib_animations": (True, "jshtml"),
     "download_all_examples": False,
@@ -139,7 +156,7 @@ def write_reference(app: Sphinx, config: object) -> None:
     results = [name for name in public if name not in {*estimators, *functions}]
     estimators.sort(key=lambda name: (name != "OneBatchPAM", name))
     sections = [
-        "API reference\n=============\n\nThe command line has :doc:`a page of its own </shell>`.\n",
+        "API reference\n=============\n\nFor the command line, see :doc:`commands`.\n",
         list_names(
             "Estimators",
             "All have the same interface; :doc:`/algorithms` compares them.",
@@ -154,12 +171,67 @@ def write_reference(app: Sphinx, config: object) -> None:
             "onebatchpam.dask",
             list(onebatchpam.dask.__all__),
         ),
+        "Command line\n------------\n\n.. toctree::\n\n   commands\n",
     ]
-    page = HERE / "api" / "index.rst"
-    text = "\n".join(sections)
+    write_page("api/index.rst", sections)
+    write_page("api/commands.rst", list_commands())
+
+
+def write_page(name: str, sections: list[str]) -> None:
+    """Write a page of the site, unless it has this text already: an unchanged page is not built again."""
+    page, text = HERE / name, "\n".join(sections)
     page.parent.mkdir(exist_ok=True)
-    if not page.exists() or page.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
         page.write_text(text, encoding="utf-8")
+
+
+def list_commands() -> list[str]:
+    """Return the sections of the page of all commands: for each, its examples and options, as --help shows them."""
+    (commands,) = (each for each in command_line.build_parser()._actions if each.dest == "command")
+    sections = [
+        "Commands and options\n====================\n",
+        "What ``onebatchpam COMMAND --help`` says. :doc:`/shell` explains input, output and what to expect.\n",
+    ]
+    for name, parser in commands.choices.items():
+        examples = textwrap.indent(textwrap.dedent(command_line.EXAMPLES[name]).strip(), "   ")
+        (summary,) = (each.help for each in commands._choices_actions if each.dest == name)
+        sections += [
+            f"{name}\n{'-' * len(name)}\n",
+            f"{summary[0].upper()}{summary[1:]}.\n",
+            f".. code-block:: bash\n\n{examples}\n",
+            f".. program:: onebatchpam {name}\n",
+            *(describe_option(parser, action) for action in parser._actions if action.dest != "help"),
+        ]
+    return sections
+
+
+def describe_option(parser: argparse.ArgumentParser, option: argparse.Action) -> str:
+    """Return the entry of an option or argument on the page of all commands."""
+    if option.help is argparse.SUPPRESS:
+        return ""
+    formatter = parser._get_formatter()
+    choices = f" ({', '.join(map(str, option.choices))})" if option.choices else ""
+    text = formatter._expand_help(option) if option.help else "which one"
+    if option.choices and option.option_strings:
+        option.metavar = option.dest.upper()  # the values stand in the text, which a narrow screen breaks
+    called = formatter._format_action_invocation(option) if option.option_strings else option.metavar or option.dest
+    return f".. option:: {called}\n\n   {text}{choices}\n".replace("'", "\\'")
+
+
+def write_gallery(app: Sphinx) -> None:
+    """Write the page of the gallery, which shows every example in one of its sections."""
+    if sorted(SHOWN) != sorted(path.stem for path in (HERE.parent / "examples").glob("*.py")):
+        raise ValueError("GALLERY in docs/conf.py must have every example once")
+    sections = [(HERE.parent / "examples" / "GALLERY_HEADER.rst").read_text(encoding="utf-8")]
+    for title, names in GALLERY.items():
+        listed = "\n".join(f"   {name}" for name in names)
+        shown = "\n".join(f"   ../examples/{name}.py" for name in names)
+        sections += [
+            f"{title}\n{'-' * len(title)}\n",
+            f".. toctree::\n   :hidden:\n   :caption: {title}\n\n{listed}\n",
+            f".. minigallery::\n\n{shown}\n",
+        ]
+    write_page("gallery/index.rst", sections)
 
 
 def keep_links_on_the_site(app: Sphinx, name: str, source: list[str]) -> None:
@@ -174,6 +246,20 @@ def keep_numbers_together(app: Sphinx, document: nodes.document) -> None:
             joined = re.sub(r"(?<=\d) (?=%|[GM]B\b|s\b)|(?<=\b[kmnp]) (?== \d)|(?<=\b[kmnp] =) (?=\d)", "\xa0", text)
             if joined != text:
                 text.parent.replace(text, nodes.Text(joined))
+
+
+def keep_parameters_plain(app: Sphinx, document: nodes.document) -> None:
+    """Let no parameter of an estimator become a link because a function has the same name."""
+    parameters = onebatchpam.OneBatchPAM().get_params()
+    for link in list(document.findall(addnodes.pending_xref)):
+        if link.get("py:class") and link["reftype"] == "obj" and link["reftarget"] in parameters:
+            link.replace_self(link.children)
+
+
+def widen_gallery(app: Sphinx, name: str, source: list[str]) -> None:
+    """Leave out the menu on the right of examples, which need the width for their code."""
+    if name.startswith("gallery/"):
+        source[0] = f":html_theme.sidebar_secondary.remove:\n\n{source[0]}"
 
 
 def drop_remote_icons(app: Sphinx, name: str, source: list[str]) -> None:
@@ -197,6 +283,9 @@ def setup(app: Sphinx) -> None:
     """Have pages written before Sphinx looks for them, and mended when it reads them."""
     app.connect("config-inited", write_reference)
     app.connect("builder-inited", draw_printed, priority=900)  # after the gallery
+    app.connect("builder-inited", write_gallery, priority=900)
     app.connect("source-read", keep_links_on_the_site)
     app.connect("source-read", drop_remote_icons)
+    app.connect("source-read", widen_gallery)
     app.connect("doctree-read", keep_numbers_together)
+    app.connect("doctree-read", keep_parameters_plain)

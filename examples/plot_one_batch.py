@@ -57,13 +57,36 @@ def search(block: np.ndarray, medoids: np.ndarray) -> Iterator[np.ndarray]:
                 yield medoids.copy()
 
 
+# %%
+# The refinement
+# --------------
+#
+# Sixty points tell roughly where a medoid should be. For each medoid, the rows that look best to the batch are compared
+# with all rows.
+
+
+def refine(block: np.ndarray, medoids: np.ndarray, n_candidates: int = 100) -> Iterator[np.ndarray]:
+    """Yield the medoids after each swap that lowers the loss of all rows."""
+    medoids = medoids.copy()
+    for place in range(len(medoids)):
+        kept = np.delete(medoids, place)
+        on_batch = np.minimum(block[kept].min(axis=0), block).sum(axis=1)
+        candidates = np.append(medoids[place], on_batch.argsort()[:n_candidates])
+        nearest = distance_block(X, X[kept], "euclidean").min(axis=1, keepdims=True)
+        losses = np.minimum(nearest, distance_block(X, X[candidates], "euclidean")).sum(axis=0)
+        if losses.argmin() > 0:
+            medoids[place] = candidates[losses.argmin()]
+            yield medoids.copy()
+
+
 steps = list(search(block, start))
-fitted = OneBatchPAM(K, batch_size=60, random_state=0).fit(X)
-steps.append(fitted.medoid_indices_)
+SWAPS = len(steps) - 1  # on the batch
+steps += refine(block, steps[-1])
 objectives = [distance_block(X, X[medoids], "euclidean").min(axis=1).mean() for medoids in steps]
-print(f"{len(steps) - 2} swaps on {len(batch)} batch points of {len(X):,} rows")
-print(f"mean distance: {objectives[0]:.3f} at the start, {objectives[-2]:.3f} after the swaps")
-print(f"the package, refined with all rows: {objectives[-1]:.3f}")
+fitted = OneBatchPAM(K, batch_size=60, random_state=0).fit(X)
+print(f"{SWAPS} swaps on {len(batch)} batch points of {len(X):,} rows, {len(steps) - 1 - SWAPS} with all rows")
+print(f"mean distance: {objectives[0]:.3f} at the start, {objectives[SWAPS]:.3f} after the swaps on the batch")
+print(f"refined: {objectives[-1]:.3f}; by the package: {fitted.inertia_ / len(X):.3f}")
 
 
 def draw(ax: plt.Axes, medoids: np.ndarray, title: str) -> None:
@@ -80,10 +103,10 @@ def draw(ax: plt.Axes, medoids: np.ndarray, title: str) -> None:
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
 titles = (
     f"Start: mean distance {objectives[0]:.2f}",
-    f"After {len(steps) - 2} swaps: {objectives[-2]:.2f}",
+    f"After {SWAPS} swaps on the batch: {objectives[SWAPS]:.2f}",
     f"Refined with all rows: {objectives[-1]:.2f}",
 )
-for ax, medoids, title in zip(axes, (steps[0], steps[-2], steps[-1]), titles, strict=True):
+for ax, medoids, title in zip(axes, (steps[0], steps[SWAPS], steps[-1]), titles, strict=True):
     draw(ax, medoids, title)
 axes[0].legend(loc="best", fontsize=8)
 plt.show()
@@ -93,7 +116,7 @@ plt.show()
 # ------------------
 #
 # First the rows, then the batch, then every swap: an arrow leads from the medoid that goes to the row that takes its
-# place. The last picture is refined.
+# place. The last swaps are those of the refinement.
 
 figure, ax = plt.subplots(figsize=(6, 4.8), layout="constrained")
 FIRST = 2  # pictures before the medoids come
@@ -108,9 +131,9 @@ def show(picture: int) -> None:
         ax.scatter(*X[batch[: len(batch) * picture]].T, s=12, color="tab:blue")
         ax.set(xticks=[], yticks=[], title=f"the batch: {len(batch)} points" if picture else f"{len(X):,} rows")
         return
-    stage = "start" if step == 0 else "refined" if step == len(steps) - 1 else f"swap {step}"
+    stage = "start" if step == 0 else f"swap {step}" if step <= SWAPS else f"refined, swap {step}"
     draw(ax, steps[step], f"{stage}: mean distance {objectives[step]:.3f}")
-    if 0 < step < len(steps) - 1:
+    if step > 0:
         place = int(np.flatnonzero(steps[step] != steps[step - 1])[0])
         gone, come = X[steps[step - 1][place]], X[steps[step][place]]
         ax.scatter(*gone, s=140, facecolor="white", edgecolor="tab:red", marker="*", zorder=3)

@@ -38,7 +38,8 @@ groups = patients.groupby(model.labels_)
 typical = model.medoids_.assign(
     **{"stands for": groups.size().to_numpy(), "mean progression": groups["target"].mean().round().to_numpy()}
 ).sort_values("mean progression")
-print(typical.to_string())
+for row, represented in typical["stands for"].items():
+    print(f"patient {row} stands for {represented}")
 
 # %%
 # What sets them apart
@@ -48,4 +49,5 @@ print(typical.to_string())
 
 numbers = [column for column in compared if column != "sex"]
 ranks = typical[numbers].apply(lambda column: np.searchsorted(np.sort(patients[column.name]), column) / len(patients))
-typical.style.format(precision=1).background_gradient("coolwarm", axis=None, subset=numbers, gmap=ranks, vmin=0, vmax=1)
+shades = {"cmap": "coolwarm", "gmap": ranks, "vmin": 0, "vmax": 1, "text_color_threshold": 0.3}
+typical.style.format(precision=1).background_gradient(axis=None, subset=numbers, **shades)

@@ -8,9 +8,13 @@ var Scorer = {
   partialTitle: 7,
   term: 5,
   partialTerm: 2,
-  // Every estimator has the same methods: those of OneBatchPAM stand for all, and pages that explain come before the rest.
+  // Every estimator has the same methods: those of OneBatchPAM stand for all. Pages that explain come before the others,
+  // pages that only mention a word come last, and a page whose title has the word stays before them all.
   score: ([page, title, anchor, description, score]) => {
     const isOther = page.startsWith("api/generated/") && page !== "api/generated/onebatchpam.OneBatchPAM";
-    return isOther && (!description || /method/.test(description)) ? score - 20 : score;
+    if (isOther && (!description || /method/.test(description))) return score - 20;
+    if (/^(data|options|large_data|embeddings|sequences|quickstart|howto\/(?!index))/.test(page)) return score + 2;
+    if (/^(changelog|benchmarks|claims|paper|contributing|security|gallery\/|howto\/index)/.test(page)) return score - 3;
+    return score;
   },
 };
