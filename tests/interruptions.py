@@ -197,7 +197,7 @@ ALGORITHMS = {
     "KMC2": Case(KMC2(100, chain_length=500, random_state=0), make_longer_if_many, 20_000, "initial medoids"),
     "RandomMedoids": Case(RandomMedoids(1000, random_state=0), dense(100), 200_000, "assignment"),
     "BanditPAM": Case(BanditPAM(100, random_state=0), dense(50), 60_000, "BUILD"),
-    "BanditPAM, swaps": Case(BanditPAM(20, max_iter=1000, random_state=0), dense(50), 8_000, "SWAP"),
+    "BanditPAM, swaps": Case(BanditPAM(50, max_iter=1000, random_state=0), dense(2), 8_000, "SWAP"),
     "select_k": Case(
         lambda X: select_k(X, [len(X) // 100], batch(batch_size=1000)).inertia, dense(2), 60_000, "swap search"
     ),
