@@ -292,13 +292,21 @@ def check_in_memory(case: Case, model: MedoidEstimator) -> None:
 
 
 def check_storage(case: Case, model: MedoidEstimator) -> None:
-    """A block that is held as a whole, reduced to some entries or computed again leads to the same swaps."""
+    """A block that is held as a whole, reduced to some entries or computed again leads to the same swaps.
+
+    The native metrics round a distance by the other points that it is computed with, so that with them the search may
+    also choose among candidates that are equally good.
+    """
     if case.target != "OneBatchPAM":
         return
     for limit in {None, 0, 500, 3000} - {case.parameters["memory_limit"]}:
         other = case.fit(n_jobs=1, memory_limit=limit)
+        if case.drawn.is_native and not np.array_equal(other.medoid_indices_, model.medoid_indices_):
+            assert_allclose(other.inertia_, model.inertia_, rtol=1e-6, err_msg=f"with {limit} bytes")
+            continue
         assert_array_equal(other.medoid_indices_, model.medoid_indices_, f"with {limit} bytes")
-        assert (other.inertia_, other.n_swaps_) == (model.inertia_, model.n_swaps_), f"with {limit} bytes"
+        assert other.inertia_ == model.inertia_, f"with {limit} bytes"
+        assert case.drawn.is_native or other.n_swaps_ == model.n_swaps_, f"other swaps with {limit} bytes"
 
 
 def check_pickle(case: Case, model: MedoidEstimator) -> None:
