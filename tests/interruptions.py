@@ -184,17 +184,17 @@ ALGORITHMS = {
     "OneBatchPAM, core": Case(batch(50, batch_size=500, refine=0, effort="best"), dense(100), 20_000, "core"),
     "OneBatchPAM, from a file": Case(batch(batch_size=10_000, memory_limit=0), make_file, 200_000),
     "OneBatchPAM, on Dask": Case(fit_on_dask, dense(100), 300_000, needs="dask"),
-    "FasterPAM, search": Case(FasterPAM(200, metric="precomputed", random_state=0), make_matrix, 8_000, "swap search"),
+    "FasterPAM, search": Case(FasterPAM(1600, metric="precomputed", random_state=0), make_matrix, 8_000, "swap search"),
     "BUILD": Case(PAM(200, metric="precomputed"), make_matrix, 8_000, "initial medoids"),
     "PAM, search": Case(
         PAM(200, metric="precomputed", init="random", random_state=0), make_matrix, 8_000, "swap search"
     ),
-    "FasterMSC, search": Case(FasterMSC(3, batch_size=1000, random_state=0), dense(2), 60_000, "swap search"),
+    "FasterMSC, search": Case(FasterMSC(60, batch_size=1000, random_state=0), dense(2), 60_000, "swap search"),
     "CLARANS": Case(CLARANS(20, random_state=0), dense(50), 20_000, "swap search"),
-    "FasterCLARA": Case(FasterCLARA(100, random_state=0), dense(500), 100_000, "assignment"),
+    "FasterCLARA": Case(FasterCLARA(400, random_state=0), dense(500), 100_000, "assignment"),
     "Alternate": Case(Alternate(2, metric="manhattan", random_state=0), dense(100), 80_000, "middles of clusters"),
     "LSKMeansPlusPlus": Case(LSKMeansPlusPlus(50, n_swaps=500, random_state=0), dense(20), 100_000, "local search"),
-    "KMC2": Case(KMC2(100, chain_length=500, random_state=0), make_longer_if_many, 20_000, "initial medoids"),
+    "KMC2": Case(KMC2(200, chain_length=2000, random_state=0), make_longer_if_many, 20_000, "initial medoids"),
     "RandomMedoids": Case(RandomMedoids(1000, random_state=0), dense(100), 200_000, "assignment"),
     "BanditPAM": Case(BanditPAM(100, random_state=0), dense(50), 60_000, "BUILD"),
     "BanditPAM, swaps": Case(BanditPAM(50, max_iter=1000, random_state=0), dense(2), 8_000, "SWAP"),
@@ -204,11 +204,11 @@ ALGORITHMS = {
     "select_representatives": Case(
         # Fixed rows leave nothing to search for, so that the last stage is soon reached.
         lambda X: select_representatives(X, 200, fixed=np.arange(200), random_state=0).losses,
-        *(dense(20), 300_000, "coverage"),
+        *(dense(20), 1_500_000, "coverage"),
     ),
     "select_representatives, order": Case(
         lambda X: select_representatives(X, len(X) // 10, fixed=np.arange(len(X) // 10), random_state=0).losses,
-        *(dense(20), 20_000, "order"),
+        *(dense(20), 60_000, "order"),
     ),
     "lower_bound": Case(bound_few, dense(100), 20_000, "pricing"),
     "cluster_statistics": Case(
@@ -217,7 +217,7 @@ ALGORITHMS = {
     "medoids_of": Case(
         lambda X: medoids_of(X, np.zeros(len(X), int), random_state=0).indices, dense(100), 80_000, "medoids"
     ),
-    "predict": Case(lambda X: fit_medoids().predict(X), dense(100), 200_000, "assignment"),
+    "predict": Case(lambda X: fit_medoids().predict(X), dense(100), 800_000, "assignment"),
     "transform": Case(lambda X: fit_medoids().transform(X), dense(100), 200_000),
 }
 CASES = METRICS | ALGORITHMS

@@ -21,7 +21,7 @@ from onebatchpam._progress import Stages
 # Ctrl-C should be answered within about a second. The seconds are those of the processor, so that other programs on the
 # machine do not matter much; a slow machine may take three times as long.
 MOST_SECONDS = 3.0
-SECONDS_INTO_A_STAGE = 0.2
+SECONDS_INTO_A_STAGE = 0.05
 
 
 @children.needs_posix
