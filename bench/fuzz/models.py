@@ -295,9 +295,9 @@ def check_storage(case: Case, model: MedoidEstimator) -> None:
     """A block that is held as a whole, reduced to some entries or computed again leads to the same swaps.
 
     The native metrics round a distance by the other points that it is computed with, so that with them the search may
-    also choose among candidates that are equally good.
+    also choose among candidates that are equally good. The memory limits how many swaps are tried for larger clusters.
     """
-    if case.target != "OneBatchPAM":
+    if case.target != "OneBatchPAM" or case.parameters.get("min_cluster_size") is not None:
         return
     for limit in {None, 0, 500, 3000} - {case.parameters["memory_limit"]}:
         other = case.fit(n_jobs=1, memory_limit=limit)
