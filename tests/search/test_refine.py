@@ -197,6 +197,16 @@ def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
         assert set(chosen[nearest[chosen] == slot]) == set(best)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e26])
+def test_losses_are_finite_where_squares_overflow(rng, size):
+    """The squares of large numbers do not fit in float32, but the distances do."""
+    rows = (rng.rand(12, 5) * size).astype(np.float32)
+    judges, members = Batch(np.arange(6), np.ones(6)), np.arange(6, 12)
+    distances = make_space(rows, "euclidean").distances_to(judges.indices, members)
+    losses = candidates.mean_losses(distances, members, judges, np.full(6, np.inf, np.float32), 1)
+    np.testing.assert_allclose(losses, reference.distance_block(rows[6:], rows[:6], "euclidean").mean(1), rtol=1e-5)
+
+
 def test_of_very_many_rows_a_share_of_each_cluster_is_judged(rng):
     """The members nearest to the medoid; but all members of a cluster with few points, whose reach is not known."""
     labels = np.repeat([0, 1], [1000, 50])

@@ -223,7 +223,11 @@ def mean_losses(
     losses, buffer = np.empty(len(members)), TileBuffer(distances.n_columns)
     for rows in distances.tiles():
         summer = _core.RowSummer(judges.weights, losses[rows], n_jobs, second_distances)
-        distances.fill(rows, buffer.for_rows(rows), summer)
+        tile = buffer.for_rows(rows)
+        distances.fill(rows, tile, summer)
+        if not np.isfinite(losses[rows]).all():  # squares of large numbers may overflow although the distances do not
+            distances.mend(rows, tile)
+            summer.see(tile)
     order = np.argsort(judges.indices)
     places = np.searchsorted(judges.indices, members, sorter=order)
     places = order[np.minimum(places, len(order) - 1)]
