@@ -37,6 +37,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["gallery/*.py", "gallery/*.ipynb"]
+linkcheck_ignore = ["(?!https?:)"]  # links within the site are tested on the finished pages
 suppress_warnings = ["config.cache"]  # the configuration of the gallery holds functions
 templates_path = ["_templates"]
 highlight_language = "none"  # of blocks without a language
