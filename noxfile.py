@@ -121,10 +121,10 @@ def is_installed(python: str) -> bool:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site in build/site with all examples and without the network; fail on a warning, and test its pages."""
+    """Build the site in build/site with all examples and without the network; fail on a warning, and test all pages."""
     session.install(".", "--group", "docs")
     session.run("sphinx-build", "-W", "--keep-going", "--quiet", "docs", "build/site")
-    session.run("python", "-m", "pytest", "tests/promises/test_site.py")
+    session.run("python", "-m", "pytest", "tests/promises/test_site.py", "tests/promises/test_pages.py")
 
 
 @nox.session

@@ -1,8 +1,8 @@
 """
-No cluster below a least size
-=============================
+No cluster below a minimum size
+===============================
 
-With a least size, no medoid is spent on a few rows far away.
+With a minimum size, no medoid is spent on a few rows far away.
 """
 
 from __future__ import annotations

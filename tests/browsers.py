@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+wait = pytest.importorskip("selenium.webdriver.support.wait")
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if not (BROWSER and DRIVER):
     pytest.skip("chromium and chromedriver are not installed", allow_module_level=True)
@@ -36,6 +37,16 @@ def set_width(browser, width):
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     )
+
+
+def wait_for(browser, selector):
+    """Wait until a script has put an element on the page, by its CSS selector."""
+    wait.WebDriverWait(browser, 60).until(lambda _: browser.find_elements("css selector", selector))
+
+
+def get_link(browser, selector):
+    """Return where the first link that a CSS selector finds leads, as the page says it; None if there is none."""
+    return browser.execute_script("return document.querySelector(arguments[0])?.getAttribute('href')", selector)
 
 
 def page_width(browser):

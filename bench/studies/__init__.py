@@ -13,7 +13,7 @@
 - `against.py`: the default against FasterPAM, on average and in the worst of ten seeds;
 - `certificate.py`, `gap.py`: how objective and lower bound meet in time; how the gap to FasterPAM depends on k / m;
 - `representatives.py`: models that learn from rows which several methods chose;
-- `sizes.py`: what a least size of clusters costs;
+- `sizes.py`: what a minimum size of clusters costs;
 - `dask.py`, `chaos.py`: what travels between the parts of a Dask cluster, and what becomes of fits if some are lost;
 - `pictures.py`, `pages.py`: the pictures of the README, and the tables of docs/.
 

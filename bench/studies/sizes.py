@@ -1,4 +1,4 @@
-"""`python -m bench sizes`: what a least size of clusters costs, and how near the heuristic comes to the best.
+"""`python -m bench sizes`: what a minimum size of clusters costs, and how near the heuristic comes to the best.
 
 - small: random cases so small that all sets of medoids can be tried; how often the swaps end without clusters that are
   too small, how often at the best of these sets, and by how much above it otherwise;
@@ -26,7 +26,7 @@ KS = (10, 50)
 
 
 def draw_small_case(seed: int) -> tuple[NDArray[np.float64], int, int]:
-    """Return a matrix of distances, the number of medoids, and a least size."""
+    """Return a matrix of distances, the number of medoids, and a minimum size."""
     rng = np.random.RandomState(seed)
     n, k = rng.randint(8, 15), rng.randint(2, 5)
     X = rng.standard_normal((n, 2)) * np.exp(0.7 * rng.standard_normal((n, 1)))
@@ -34,7 +34,7 @@ def draw_small_case(seed: int) -> tuple[NDArray[np.float64], int, int]:
 
 
 def find_best(matrix: NDArray[np.float64], k: int, least: int) -> float:
-    """Return the smallest objective of all medoids whose clusters have the least size; infinity if there are none."""
+    """Return the smallest objective of all medoids whose clusters have the minimum size; infinity if there are none."""
     best = np.inf
     for medoids in map(list, itertools.combinations(range(len(matrix)), k)):
         sizes = np.bincount(matrix[medoids].argmin(axis=0), minlength=k)
@@ -65,9 +65,9 @@ def run_small(n_cases: int) -> None:
 
 
 def run_data(seeds: int) -> None:
-    """Fit the generated sets with and without a least size, and print a table of means over seeds."""
+    """Fit the generated sets with and without a minimum size, and print a table of means over seeds."""
     print(
-        "| data | k | least size / mean size | smallest cluster without | with | objective | seconds without | with |"
+        "| data | k | minimum size / mean size | smallest cluster without | with | objective | seconds without | with |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for name, k in itertools.product(SETS, KS):
@@ -104,7 +104,7 @@ def run_parts(arguments: argparse.Namespace) -> None:
 
 def add_command(commands: Any) -> None:
     """Add `sizes` to the command line."""
-    parser = commands.add_parser("sizes", help="what a least size of clusters costs")
+    parser = commands.add_parser("sizes", help="what a minimum size of clusters costs")
     parser.add_argument("--part", choices=PARTS, help="only this part (all)")
     parser.add_argument("--cases", type=int, default=500, help="small cases (%(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="fits of each data set (%(default)s)")

@@ -13,8 +13,8 @@ var Scorer = {
   score: ([page, title, anchor, description, score]) => {
     const isOther = page.startsWith("api/generated/") && page !== "api/generated/onebatchpam.OneBatchPAM";
     if (isOther && (!description || /method/.test(description))) return score - 20;
-    if (/^(data|options|large_data|embeddings|sequences|quickstart|howto\/(?!index))/.test(page)) return score + 2;
-    if (/^(changelog|benchmarks|claims|paper|contributing|security|gallery\/|howto\/index)/.test(page)) return score - 3;
+    if (/^(data|options|large_data|embeddings|sequences|quickstart|dask|howto\/(?!index))/.test(page)) return score + 2;
+    if (/^(changelog|benchmarks|claims|paper|contributing|security|gallery\/|howto\/index|api\/index)/.test(page)) return score - 3;
     return score;
   },
 };

@@ -1,12 +1,14 @@
 """The pages say only what works today: how to install the package before, and after, it is on the package index.
 
 On the day of the release, set IS_RELEASED and REPOSITORY and run this file as a script: it changes all pages, and
-makes the links of the README absolute, because a package index shows the README without the files beside it.
+makes the links of the README absolute, because a package index shows the README without the files beside it. The
+workflow `wheels` runs it with the address of the repository and a tag, so that the README of a wheel links to its tag.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -28,12 +30,13 @@ TEXTS = [
 ]
 
 
-def make_links_absolute(text, repository):
+def make_links_absolute(text, repository, version="main"):
     """Return a page whose links to files lead to the repository; pictures need the file itself, not a page about it."""
 
     def lead(link):
-        return f"{link[1]}[{link[2]}]({repository}/{'raw' if link[1] else 'blob'}/main/{link[3]})"
+        return f"{link[1]}[{link[2]}]({repository}/{'raw' if link[1] else 'blob'}/{version}/{link[3]})"
 
+    text = re.sub(rf"\({re.escape(repository)}/(raw|blob)/main/", rf"({repository}/\1/{version}/", text)
     return re.sub(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)]+)\)", lead, text)
 
 
@@ -45,6 +48,13 @@ def test_links_of_the_readme_lead_to_the_repository_once_it_is_known():
         "![a picture](https://r/raw/main/docs/a.png) [a\npage](https://r/blob/main/docs/a.md#b) "
         "[far](https://b.org) [here](#c)"
     )
+    assert make_links_absolute("[a](https://r/blob/main/b.md) [c](d.md)", "https://r", "v1") == (
+        "[a](https://r/blob/v1/b.md) [c](https://r/blob/v1/d.md)"
+    )
+
+
+def test_what_is_released_has_a_repository():
+    assert REPOSITORY or not IS_RELEASED
 
 
 @pytest.mark.parametrize("texts", TEXTS, ids=lambda texts: texts[1])
@@ -70,10 +80,11 @@ def test_the_recipe_and_the_citation_agree_with_the_project():
 
 
 if __name__ == "__main__":
+    address = sys.argv[1:] or [REPOSITORY]  # and the tag, if there is one
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for texts in TEXTS:
             text = text.replace(texts[not IS_RELEASED], texts[IS_RELEASED])
-        if REPOSITORY and page.name == "README.md":
-            text = make_links_absolute(text, REPOSITORY)
+        if address[0] and page.name == "README.md":
+            text = make_links_absolute(text, *address)
         page.write_text(text, encoding="utf-8")

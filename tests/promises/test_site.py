@@ -1,10 +1,10 @@
-"""The pages of the site: links lead somewhere, pictures are there, and a narrow screen shows the whole width."""
+"""The site: links lead somewhere, pictures are there, a narrow screen shows the whole width, and the search finds."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
@@ -13,6 +13,17 @@ import browsers
 SITE = Path(__file__).parents[2] / "build" / "site"
 PAGES = sorted(page for page in SITE.rglob("*.html") if "_static" not in page.parts)
 NARROW = 400
+FOUND = {  # what people look for, and the page that should come first
+    "FAQ": "faq.html",
+    "license": "about.html",
+    "licence": "about.html",
+    "scanpy": "howto/anndata.html",
+    "gower": "data.html",
+    "dask": "dask.html",
+    "memory": "large_data.html",
+    "GridSearchCV": "faq.html",
+    "certify": "api/generated/onebatchpam.OneBatchPAM.html#onebatchpam.OneBatchPAM.certify",
+}
 pytestmark = pytest.mark.skipif(not (SITE / "searchindex.js").exists(), reason="the site is not built: nox -s docs")
 
 
@@ -55,3 +66,13 @@ def test_pages_fit_a_narrow_screen_and_show_their_pictures(tmp_path):
             wide[name], missing[name] = browsers.page_width(browser), browsers.missing_images(browser)
     assert {name: width for name, width in wide.items() if width > NARROW} == {}
     assert {name: images for name, images in missing.items() if images} == {}
+
+
+def test_the_search_finds_the_right_page_first(tmp_path):
+    first = {}
+    with browsers.open_browser(tmp_path) as browser:
+        for words in FOUND:
+            browser.get(f"{(SITE / 'search.html').as_uri()}?q={quote(words)}")
+            browsers.wait_for(browser, "#search-results .search-summary:not(:empty)")
+            first[words] = browsers.get_link(browser, "#search-results li a")
+    assert first == FOUND
