@@ -236,9 +236,10 @@ def draw(records: dict[Run, Record], rows: int, path: Path) -> Path:
         positions = [getattr(run, name) for run in runs]
         style = {**palette.style_of(OURS), "lw": 2}
         time.loglog(positions, [records[run]["seconds"] for run in runs], **style)
-        memory.loglog(positions, [records[run]["peak_bytes"] / 1e6 for run in runs], **style)
+        memory.loglog(positions, [max(records[run]["peak_bytes"] / 1e6, 1.0) for run in runs], **style)
         time.set(title=title, ylabel="seconds")
-        memory.set(xlabel=name, ylabel="MB beyond X", ylim=(100, 3000))
+        memory.set(xlabel=name, ylabel="MB beyond X")
+        memory.margins(y=0.4)
         for axes in (time, memory):
             _set_ticks(axes)
     sampled = f"one start, on a sample:\n10 × rows, {factor:.1f} × time"
