@@ -11,8 +11,8 @@ batch, both grow little faster than the rows. They are measured here, on data th
 # ------------------------------
 #
 # ``effort="fast"`` makes one start, as ``FasterPAM`` does. The package kmedoids, if it is installed, gets the matrix
-# of all pairs, and so does scikit-learn's ``AgglomerativeClustering``, which one would take for clusters under any
-# dissimilarity. The memory is that of the matrix or of the block, which are most of what a fit takes.
+# of all pairs; scikit-learn's ``AgglomerativeClustering``, which one might take instead, computes all pairs itself. The
+# memory is that of the matrix or of the block, which are most of what a fit takes.
 
 from __future__ import annotations
 
