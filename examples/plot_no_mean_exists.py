@@ -3,8 +3,9 @@ No mean exists
 ==============
 
 The outline of a leaf is a series: the distance from its middle, on the way around it. Under dynamic time warping two
-series are near if one can be stretched to match the other. There is no mean for that: the average of the values, point
-by point, blurs lobes that come sooner in one leaf and later in another. The medoid is a leaf that grew.
+series are near if one can be stretched to match the other. The average of the values, point by point, blurs lobes that
+come sooner in one leaf and later in another. Barycentre averages (DBA) stretch the series before they average them, and
+look more like leaves; but they too are outlines that nobody recorded. The medoid is a leaf that grew.
 
 The data are 442 leaves of six species, which come with aeon (``pip install "aeon<1.7"``).
 """
@@ -42,9 +43,9 @@ around = np.linspace(0, 2 * np.pi, X.shape[1])
 figure, axes = plt.subplots(2, 4, figsize=(9, 4.8), subplot_kw={"projection": "polar"}, layout="constrained")
 for label, (above, below, medoid) in enumerate(zip(*axes, model.medoid_indices_, strict=True)):
     members = X[model.labels_ == label]
-    above.fill(around, members.mean(axis=0) + 4, color="tab:blue", alpha=0.6)
+    above.fill(around, members.mean(axis=0) + 4, color="#4c72b0", alpha=0.6)
     above.set_title(f"mean of {len(members)} leaves", fontsize=10, y=0.95)
-    below.fill(around, X[medoid] + 4, color="tab:green", alpha=0.8)
+    below.fill(around, X[medoid] + 4, color="#1f6f43", alpha=0.8)
     below.set_title(f"medoid: leaf {medoid}", fontsize=10, y=0.95)
 for ax in axes.flat:
     ax.set(rlim=(0, 7))

@@ -94,9 +94,9 @@ def draw(ax: plt.Axes, medoids: np.ndarray, title: str) -> None:
     nearest = medoids[distance_block(X[batch], X[medoids], "euclidean").argmin(axis=1)]
     ax.clear()
     ax.scatter(*X.T, s=2, color="lightgray", label="rows")
-    ax.plot(*np.stack([X[batch], X[nearest]]).transpose(2, 0, 1), color="tab:blue", lw=0.5, alpha=0.5)
-    ax.scatter(*X[batch].T, s=12, color="tab:blue", label="batch")
-    ax.scatter(*X[medoids].T, s=140, color="tab:red", marker="*", label="medoids", zorder=3)
+    ax.plot(*np.stack([X[batch], X[nearest]]).transpose(2, 0, 1), color="#4c72b0", lw=0.5, alpha=0.5)
+    ax.scatter(*X[batch].T, s=12, color="#4c72b0", label="batch")
+    ax.scatter(*X[medoids].T, s=140, color="#1f6f43", marker="*", label="medoids", zorder=3)
     ax.set(xticks=[], yticks=[], title=title)
 
 
@@ -128,7 +128,7 @@ def show(picture: int) -> None:
     if step < 0:
         ax.clear()
         ax.scatter(*X.T, s=2, color="lightgray")
-        ax.scatter(*X[batch[: len(batch) * picture]].T, s=12, color="tab:blue")
+        ax.scatter(*X[batch[: len(batch) * picture]].T, s=12, color="#4c72b0")
         ax.set(xticks=[], yticks=[], title=f"the batch: {len(batch)} points" if picture else f"{len(X):,} rows")
         return
     stage = "start" if step == 0 else f"swap {step}" if step <= SWAPS else f"refined, swap {step}"
@@ -136,8 +136,8 @@ def show(picture: int) -> None:
     if step > 0:
         place = int(np.flatnonzero(steps[step] != steps[step - 1])[0])
         gone, come = X[steps[step - 1][place]], X[steps[step][place]]
-        ax.scatter(*gone, s=140, facecolor="white", edgecolor="tab:red", marker="*", zorder=3)
-        ax.annotate("", come, gone, arrowprops={"arrowstyle": "->", "color": "tab:red", "lw": 1.5}, zorder=4)
+        ax.scatter(*gone, s=140, facecolor="white", edgecolor="#1f6f43", marker="*", zorder=3)
+        ax.annotate("", come, gone, arrowprops={"arrowstyle": "->", "color": "#1f6f43", "lw": 1.5}, zorder=4)
 
 
 film = FuncAnimation(figure, show, frames=FIRST + len(steps), interval=700)

@@ -15,6 +15,7 @@ within a year.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
 
@@ -41,6 +42,8 @@ typical = model.medoids_.assign(
 for row, represented in typical["stands for"].items():
     print(f"patient {row} stands for {represented}")
 
+typical.round(1)
+
 # %%
 # What sets them apart
 # --------------------
@@ -49,5 +52,22 @@ for row, represented in typical["stands for"].items():
 
 numbers = [column for column in compared if column != "sex"]
 ranks = typical[numbers].apply(lambda column: np.searchsorted(np.sort(patients[column.name]), column) / len(patients))
-shades = {"cmap": "coolwarm", "gmap": ranks, "vmin": 0, "vmax": 1, "text_color_threshold": 0.3}
-typical.style.format(precision=1).background_gradient(axis=None, subset=numbers, **shades)
+shades = plt.get_cmap("coolwarm")(ranks.reindex(columns=typical.columns).fillna(0.5), alpha=0.75)
+shades[:, ~typical.columns.isin(numbers)] = 1.0  # white
+
+texts = typical.map(lambda value: value if isinstance(value, str) else f"{value:.3g}")
+figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+ax.axis("off")
+table = ax.table(
+    texts.T.to_numpy(),  # a column for each patient
+    rowLabels=list(texts),
+    colLabels=[f"patient {row}" for row in texts.index],
+    cellColours=shades.swapaxes(0, 1),
+    cellLoc="center",
+    bbox=(0.27, 0, 0.73, 1),
+)
+table.auto_set_font_size(False)
+table.set_fontsize(12)
+for cell in table.get_celld().values():
+    cell.set_edgecolor("lightgray")
+plt.show()

@@ -10,18 +10,17 @@ from typing import Any
 import pandas as pd
 
 from bench.methods.table import CONTESTANTS
+from bench.report import palette
 from bench.report.intervals import rank_methods
 from bench.report.scores import ABSOLUTE, Scores
 from bench.report.tables import MEASURES, average, choose_datasets, format_number
 
-COLOURS = {"paper": "#4c72b0", "ours": "#2a9d5c", "peer": "#8c8c8c"}
 KINDS = {"paper": "row of the paper", "ours": "ours beyond the paper", "peer": "package of others"}
 FRONT = "#d62728"
-LINES = ("#4c72b0", "#dd8452", "#2a9d5c", "#8172b3", "#937860", "#c44e52", "#555555")
-MARKERS = "osD^vPX"
 LABEL_OFFSETS = ((8, 5), (8, -12), (-8, 5), (-8, -12))  # in turn, so that neighbours' numbers stay apart
 NEAR_THE_BEST = 1.05
 PARETO_KS = (10, 100)
+PERCENTS = (-0.5, 0, 0.5, 1, 2, 5, 10, 20)  # ticks: a line up to one percent, logarithmic beyond
 
 
 Point = tuple[float, float, str]  # seconds, objective, method
@@ -85,30 +84,36 @@ def draw_growth(scores: Scores, folder: Path) -> Picture | None:
         return None
     k = cells.groupby("k")["n"].nunique().idxmax()
     dataset = cells.groupby("dataset")["k"].nunique().idxmax()
-    methods = [method for method in scores.methods if (cells["method"] == method).any()]
+    name, n = dataset.split(" (")[0], cells.loc[cells["dataset"] == dataset, "n"].iloc[0]
+    runs = scores.runs[scores.runs["fault"].isna()].dropna(subset=["n"])
     figure, axes = _open_figure(2, 11, 8, n_lines=2)
-    _draw_lines(axes[0], methods, cells[cells["k"] == k], "n", f"k = {k}")
-    _draw_lines(axes[1], methods, cells[cells["dataset"] == dataset], "k", dataset)
+    _draw_lines(axes[0], scores, runs[runs["k"] == k], "n", f"{name}, k = {k}")
+    _draw_lines(axes[1], scores, runs[runs["dataset"] == dataset], "k", f"{name}, n = {n:,.0f}")
     _add_legend(figure, *axes[0, 0].get_legend_handles_labels())
-    title = f"{dataset.split(' (')[0]}: time and objective against n and against k"
+    title = f"{name}: time and objective against n and against k"
     return _save(figure, folder, f"{scores.name}-growth", title)
 
 
-def _draw_lines(pair: Any, methods: Sequence[str], cells: pd.DataFrame, abscissa: str, fixed: str) -> None:
-    """Draw time and mean distance, which unlike the objective does not grow with n, against "n" or "k"."""
-    ticks = sorted(cells[abscissa].unique())
-    for method, colour, marker in zip(methods, LINES, MARKERS, strict=False):
-        own = cells[cells["method"] == method].sort_values(abscissa)
-        style = {"label": method, "color": colour, "marker": marker, "markersize": 5, "linewidth": 1.4, "capsize": 2}
-        for axis, measure, over in zip(pair, ABSOLUTE, (1, own["n"]), strict=True):
-            errors = own[f"{measure} std"].fillna(0) / over
-            axis.errorbar(own[abscissa], own[measure] / over, yerr=errors, **style)
-    for axis, title, label in zip(pair, ("time", "objective"), ("seconds", "objective / n"), strict=True):
-        axis.set(xscale="log", xlabel=abscissa, ylabel=label, title=f"{title} against {abscissa}, {fixed}")
-        axis.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks], rotation=45 if abscissa == "n" else 0)
-        axis.minorticks_off()
+def _draw_lines(pair: Any, scores: Scores, runs: pd.DataFrame, abscissa: str, fixed: str) -> None:
+    """Draw time and objective, relative to the reference, against "n" or "k": the mean of seeds, lowest and highest."""
+    ticks = sorted(runs[abscissa].unique())
+    for method in [method for method in scores.methods if (runs["method"] == method).any()]:
+        own = runs[runs["method"] == method].groupby(abscissa)
+        style = {"label": method, "markersize": 6, "linewidth": 1.4, "capsize": 2, **palette.style_of(method)}
+        for axis, measure in zip(pair, ("seconds", "paired_delta_ro"), strict=True):
+            mean, errors = own[measure].mean(), own[measure].agg(["min", "max"])
+            axis.errorbar(mean.index, mean, yerr=[mean - errors["min"], errors["max"] - mean], **style)
+    for axis, title in zip(pair, ("time in seconds", f"objective, % above {scores.reference}"), strict=True):
+        axis.set(xscale="log", xlabel=abscissa, title=f"{fixed}: {title}")
+        axis.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
         axis.grid(alpha=0.3)
     pair[0].set_yscale("log")
+    pair[0].yaxis.set_major_formatter("{x:g}")
+    pair[1].set_yscale("symlog", linthresh=1, linscale=1)
+    pair[1].set_yticks(PERCENTS, [f"{percent:g}" for percent in PERCENTS])
+    for axis in pair:
+        axis.minorticks_off()
+        axis.margins(y=0.06)
 
 
 # Bars
@@ -131,13 +136,13 @@ def draw_bars(scores: Scores, dataset: str, folder: Path) -> Picture | None:
     axes[0].set_ylim(len(methods) - 0.4, -0.6)
     partial = "; * not for all k" if labels != methods else ""
     figure.suptitle(f"{dataset}: relative to {scores.reference}, averages over k{partial}")
-    _explain_colours(figure, COLOURS, KINDS)
+    _explain_colours(figure, palette.KINDS, KINDS)
     return _save(figure, folder, f"{scores.name}-bars-{dataset}", f"{dataset}: RT and ΔRO")
 
 
 def _draw_side(axis: Any, bars: pd.DataFrame, label: str) -> None:
     means, stds = bars["mean"].to_numpy(), bars["std"].fillna(0).to_numpy()
-    colours = [COLOURS[CONTESTANTS[method].kind] for method in bars.index]
+    colours = [palette.KINDS[CONTESTANTS[method].kind] for method in bars.index]
     axis.barh(range(len(bars)), means, xerr=stds, color=colours, ecolor="#333333")
     for row, (mean, std) in enumerate(zip(means, stds, strict=True)):
         end = (max(mean + std, 0.0), row)
@@ -151,9 +156,9 @@ def _draw_side(axis: Any, bars: pd.DataFrame, label: str) -> None:
 # Critical differences
 
 
-def draw_ranks(scores: Scores, folder: Path) -> Picture | None:
+def draw_ranks(scores: Scores, folder: Path, methods: Sequence[str] | None = None) -> Picture | None:
     """Draw the mean ranks of methods on a line, the best on the left; bars join those that no test tells apart."""
-    ranking = rank_methods(scores, choose_datasets(scores), scores.ks)
+    ranking = rank_methods(scores, choose_datasets(scores), scores.ks, methods)
     if ranking is None:
         return None
     ranks, groups = ranking.mean_ranks, ranking.find_groups()
@@ -169,7 +174,7 @@ def draw_ranks(scores: Scores, folder: Path) -> Picture | None:
         is_left = place < n_left
         height = -below - (place if is_left else len(ranks) - 1 - place)
         side, margin = (first, -6) if is_left else (last, 6)
-        colour = COLOURS[CONTESTANTS[method].kind]
+        colour = palette.KINDS[CONTESTANTS[method].kind]
         axis.plot([mean_rank, mean_rank, side], [0, height, height], color=colour, lw=1)
         axis.annotate(
             f"{method}  {mean_rank:.1f}" if is_left else f"{mean_rank:.1f}  {method}",
@@ -186,7 +191,7 @@ def draw_ranks(scores: Scores, folder: Path) -> Picture | None:
     difference = ranking.critical_difference
     axis.plot([first, first + difference], [1.5, 1.5], color="black", lw=2)
     axis.text(first + difference / 2, 1.6, f"critical difference {difference:.1f}", ha="center", va="bottom")
-    _explain_colours(figure, COLOURS, KINDS)
+    _explain_colours(figure, palette.KINDS, KINDS)
     title = f"{scores.config.title}: mean ranks by objective in {ranking.n_cases} cases"
     return _save(figure, folder, f"{scores.name}-ranks", title)
 
@@ -215,7 +220,7 @@ def draw_pareto(scores: Scores, dataset: str, k: int, folder: Path) -> Picture |
         place, colour = (1.04, 1 - row * 0.043), _choose_colour(method, front)
         axes[1].text(*place, f"{rank:2d}  {method}", transform=axes[1].transAxes, color=colour, va="top")
     figure.suptitle(f"{dataset}, k = {k}: objective and time")
-    _explain_colours(figure, {**COLOURS, "front": FRONT}, {**KINDS, "front": "on the Pareto front"})
+    _explain_colours(figure, {**palette.KINDS, "front": FRONT}, {**KINDS, "front": "on the Pareto front"})
     return _save(figure, folder, f"{scores.name}-pareto-{dataset}-k{k}", f"{dataset}, k = {k}: Pareto front")
 
 
@@ -240,7 +245,7 @@ def _draw_front(axis: Any, points: Sequence[Point], front: Sequence[Point], rank
 
 
 def _choose_colour(method: str, front: Sequence[Point]) -> str:
-    return FRONT if any(method == name for _, _, name in front) else COLOURS[CONTESTANTS[method].kind]
+    return FRONT if any(method == name for _, _, name in front) else palette.KINDS[CONTESTANTS[method].kind]
 
 
 def find_front(points: Sequence[Point]) -> list[Point]:

@@ -71,9 +71,16 @@ class Ranking:
         return [(names[i], names[ends[i]]) for i in starts]
 
 
-def rank_methods(scores: Scores, datasets: Collection[str], ks: Collection[int]) -> Ranking | None:
-    """Rank the methods that have a result in every case; return None if they are too few, or the cases are."""
+def rank_methods(
+    scores: Scores, datasets: Collection[str], ks: Collection[int], methods: Collection[str] | None = None
+) -> Ranking | None:
+    """Rank the methods, or some of them, with a result in every case; None if they are too few, or the cases are.
+
+    The more methods, the larger their ranks have to differ: rank one of each kind rather than all variants.
+    """
     objectives = scores.pick(datasets, ks)["objective"].unstack("method")
+    if methods is not None:
+        objectives = objectives[[method for method in objectives if method in methods]]
     objectives = objectives.dropna(axis=0, how="all").dropna(axis=1)
     n_cases, n_methods = objectives.shape
     if n_methods < LEAST_METHODS or n_cases < LEAST_CASES:

@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 
 from bench.measure.records import Record, Store, add_results_option
+from bench.report import palette
 from onebatchpam import OneBatchPAM
 
 EXPERIMENT, REFERENCE = "batch", "FasterPAM"
 PICTURE = Path(__file__).parents[2] / "docs" / "refinement.png"
 TITLES = {"nniw": "the paper's: nniw, not refined", "refined": "ours: progressive, refined"}
-COLOURS = {"nniw": "#4c72b0", "refined": "#2a9d5c"}
+STYLES = {"nniw": {"color": palette.BLUE, "marker": "s"}, "refined": {"color": palette.OURS, "marker": "o"}}
+SMALLEST_GAP = 1e-4  # smaller gaps are drawn below it
+TICKS = {SMALLEST_GAP / 2: "less", 1e-4: "0.01 %", 1e-3: "0.1 %", 1e-2: "1 %", 0.1: "10 %"}
 
 
 @dataclass(frozen=True)
@@ -95,22 +98,28 @@ def draw(points: list[Point], path: Path) -> None:
     """Draw a uniform and a progressive batch, and the gap against k / m."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 4))
-    uniform, progressive, law = figure.subplots(1, 3, width_ratios=(1, 1, 1.35))
+    figure = Figure(figsize=(11, 3.9), layout="constrained")
+    uniform, progressive, law = figure.subplots(1, 3, width_ratios=(1, 1, 1.45))
     _draw_batch(uniform, "nniw", "A uniform batch")
     _draw_batch(progressive, "progressive", "A progressive batch")
+    handles, labels = uniform.get_legend_handles_labels()
+    uniform.legend(handles, labels, fontsize=9, loc="lower center", ncols=2, frameon=False)
     for kind, title in TITLES.items():
         chosen = [point for point in points if point.kind == kind]
-        x, y = [point.k / point.m for point in chosen], [max(point.gap, 1e-4) for point in chosen]
-        law.loglog(x, y, "o", ms=4, alpha=0.7, color=COLOURS[kind], label=title)
+        x = [point.k / point.m for point in chosen]
+        y = [point.gap if point.gap >= SMALLEST_GAP else SMALLEST_GAP / 2 for point in chosen]
+        law.loglog(x, y, ls="", ms=4.5, alpha=0.7, label=title, **STYLES[kind])
     constant = statistics.median(point.constant for point in points if point.kind == "nniw")
     ends = np.array([function(point.k / point.m for point in points) for function in (min, max)])
-    law.loglog(ends, constant * ends, "--", color=COLOURS["nniw"], label=f"{constant:.2f} k / m")
-    law.set(xlabel="k / m", ylabel="gap to FasterPAM", title="The gap grows as k / m")
-    law.yaxis.set_major_formatter(lambda value, _: f"{value:.2%}")
-    law.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    law.loglog(ends, constant * ends, "--", color=palette.BLUE, label=f"{constant:.2f} k / m")
+    law.axhspan(SMALLEST_GAP / 3, SMALLEST_GAP * 0.75, color="#eeeeee", zorder=0)
+    law.set(xlabel="k / m", ylabel="gap to FasterPAM", title="The gap grows as k / m", ylim=(SMALLEST_GAP / 3, 0.4))
+    law.set_yticks(list(TICKS), TICKS.values())
+    law.xaxis.set_major_formatter("{x:g}")
+    law.minorticks_off()
+    law.grid(alpha=0.3)
+    law.legend(fontsize=9, loc="upper left")
+    figure.savefig(path, dpi=120)
 
 
 def _draw_batch(axes: Any, variant: str, title: str) -> None:
@@ -121,10 +130,9 @@ def _draw_batch(axes: Any, variant: str, title: str) -> None:
     X = np.concatenate([2 * rng.standard_normal((15000, 2)), groups + rng.standard_normal((360, 2))])
     model = OneBatchPAM(12, variant=variant, refine=0, batch_size=200, random_state=0).fit(X)
     axes.plot(*X.T, ".", ms=2, color="#cccccc")
-    axes.plot(*X[model.batch_indices_].T, "o", ms=3, color="#4c72b0", label="batch")
-    axes.plot(*model.cluster_centers_.T, "X", ms=9, color="#d62728", mec="white", label="medoids")
-    axes.set(title=title, aspect="equal", ylim=(-43, 36), xticks=[], yticks=[])
-    axes.legend(fontsize=8, loc="lower center", ncols=2)
+    axes.plot(*X[model.batch_indices_].T, "o", ms=3, color=palette.BLUE, label="batch")
+    axes.plot(*model.cluster_centers_.T, "X", ms=9, color=palette.OURS, mec="white", label="medoids")
+    axes.set(title=title, xlim=(-35, 35), ylim=(-41, 33), xticks=[], yticks=[])
 
 
 def show_gap(arguments: argparse.Namespace) -> None:

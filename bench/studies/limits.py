@@ -27,8 +27,10 @@ from bench.measure.records import RESULTS, Record, Run, Store
 from bench.methods.contestant import Contestant
 from bench.methods.ours import solve_by
 from bench.methods.peers import solve_agglomerative, solve_apricot, solve_kmedoids_from_start, solve_sklearn_extra
+from bench.report import palette
 from bench.report.tables import draw_markdown
 from bench.studies import scale
+from onebatchpam.batch import most_searched
 
 OURS = "onebatchpam"
 METHODS = {
@@ -43,7 +45,6 @@ METHODS = {
 }
 SMALLEST = 1000
 SECONDS, GIGABYTES = 300.0, 20  # the limits unless others are given
-COLOURS = ("#1f6f43", "#4c72b0", "#8172b3", "#937860", "#dd8452")  # of the methods
 TIME_TICKS = {1e-3: "1 ms", 1e-2: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s", 60.0: "1 min", 600.0: "10 min"}
 MEMORY_TICKS = {1e6: "1 MB", 1e7: "10 MB", 1e8: "100 MB", 1e9: "1 GB", 1e10: "10 GB"}
 ROW_TICKS = {1000: "1,000", 10**5: "100,000", 10**7: "10 million"}
@@ -153,21 +154,24 @@ MEMORY = Quantity("memory beyond the data", "peak_bytes", MEMORY_TICKS, show_byt
 
 
 def draw(records: dict[Run, Record], limits: Limits, path: Path) -> Path:
-    """Draw time and memory against n, with a cross and the reason where a method ends."""
+    """Draw time and memory against n, with a cross at the number of rows with which a method fails."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.4, 4.8), layout="constrained")
+    figure = Figure(figsize=(8.4, 4.4), layout="constrained")
     seconds, n_bytes = limits.seconds or SECONDS, limits.memory_bytes or GIGABYTES * 10**9
     left, right = figure.subplots(1, 2)
-    for axes, quantity in ((left, TIME), (right, MEMORY)):
-        for method, colour in zip(METHODS, COLOURS, strict=True):
-            _draw_method(axes, quantity, *split(records, method), method, colour)
-    _finish(left, TIME, seconds, f"more than {seconds / 60:g} min")
-    _finish(right, MEMORY, n_bytes, f"more than {n_bytes / 1e9:g} GB")
-    ends = np.array([SMALLEST, (n_bytes / BYTES_OF_A_PAIR) ** 0.5])
-    label = f"n² numbers of {BYTES_OF_A_PAIR} bytes"
-    right.plot(ends, BYTES_OF_A_PAIR * ends**2, ":", color="#555555", zorder=1, label=label)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    beyond = f"no result: more than {seconds / 60:g} min or {n_bytes / 1e9:g} GB"
+    for axes, quantity, limit in ((left, TIME, seconds), (right, MEMORY, n_bytes)):
+        ended = [method for method in METHODS if split(records, method)[1] is not None]
+        for method in METHODS:
+            place = ended.index(method) - (len(ended) - 1) / 2 if method in ended else 0
+            _draw_method(axes, quantity, *split(records, method), method, limit * 1.8, place)
+        _finish(axes, quantity, limit, beyond)
+    options: dict[str, Any] = {"labelcolor": "linecolor", "labelspacing": 0.25, "handlelength": 1.4, "fontsize": 9}
+    others = [line for line in left.get_lines() if line.get_label() in METHODS and line.get_label() != OURS]
+    left.legend(handles=others, loc=(0.46, 0.63), frameon=False, **options)
+    scale.mark_change(left, most_searched(), "two starts", "one start,\non a sample", at_top=False)
+    _draw_all_pairs(right, n_bytes)
     figure.suptitle(f"Where n² ends: 16 features, k = {scale.K}")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=160)
@@ -175,27 +179,38 @@ def draw(records: dict[Run, Record], limits: Limits, path: Path) -> Path:
 
 
 def _draw_method(
-    axes: Any, quantity: Quantity, done: dict[int, Record], failed: Record | None, method: str, colour: str
+    axes: Any, quantity: Quantity, done: dict[int, Record], failed: Record | None, method: str, end: float, place: float
 ) -> None:
-    """Draw the line of a method, with a cross where it ends; its label says with how many rows, and why."""
+    """Draw the line of a method, and a cross beside those of others at the height `end` if it fails with more rows."""
     if not done:
         return
     points = [(n, max(record[quantity.key], quantity.floor)) for n, record in done.items()]
-    label = f"{method}: {max(done):,} rows" + ("" if failed is None else f", then {name_limit(failed)}")
-    style = {"lw": 2.8, "ms": 6, "zorder": 3} if method == OURS else {"lw": 1.4, "ms": 4}
-    axes.plot(*zip(*points, strict=True), "o-", color=colour, label=label, **style)
+    style = {"lw": 2.8, "ms": 6, "zorder": 3} if method == OURS else {"lw": 1.4, "ms": 4.5}
+    style |= palette.style_of(method)
+    axes.plot(*zip(*points, strict=True), label=method, **style)
     if failed is not None:
-        axes.plot(*points[-1], "x", color=colour, ms=11, mew=2.5)
+        cross = (failed["n"] * 1.3**place, end)
+        axes.plot(*zip(points[-1], cross, strict=True), "--", color=style["color"], lw=0.9)
+        axes.plot(*cross, "x", color=style["color"], ms=6.5, mew=2)
     if method == OURS:
-        place: dict[str, Any] = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
-        axes.annotate(quantity.show(done[max(done)]), points[-1], color=colour, weight="bold", **place)
+        options: dict[str, Any] = {"textcoords": "offset points", "color": style["color"], "weight": "bold"}
+        axes.annotate(quantity.show(done[max(done)]), points[-1], xytext=(10, 9), ha="right", **options)
+        axes.annotate(OURS, points[3 * len(points) // 4], xytext=(0, -18), ha="center", **options)
+
+
+def _draw_all_pairs(axes: Any, n_bytes: float) -> None:
+    """Draw what the numbers of all pairs take."""
+    ends = np.array([SMALLEST, (n_bytes / BYTES_OF_A_PAIR) ** 0.5])
+    axes.plot(ends, BYTES_OF_A_PAIR * ends**2, ":", color=palette.GRAY, zorder=1)
+    place = {"xytext": (8, 0), "textcoords": "offset points", "va": "top"}
+    axes.annotate(f"n² numbers of\n{BYTES_OF_A_PAIR} bytes", (ends[1], n_bytes * 0.75), color="#555555", **place)
 
 
 def _finish(axes: Any, quantity: Quantity, limit: float, beyond: str) -> None:
-    """Draw what is beyond the limit as a band, and give the axes their names and ticks."""
+    """Draw what is beyond the limits as a band, and give the axes their names and ticks."""
     axes.axhspan(limit, 10 * limit, color="#eeeeee", zorder=0)
-    axes.text(0.02, limit * 1.2, beyond, va="bottom", color="#555555", transform=axes.get_yaxis_transform())
-    axes.set(xscale="log", yscale="log", title=quantity.title, xlabel="rows", ylim=(quantity.floor, 3 * limit))
+    axes.text(0.02, limit * 2.9, beyond, va="bottom", color="#555555", fontsize=9, transform=axes.get_yaxis_transform())
+    axes.set(xscale="log", yscale="log", title=quantity.title, xlabel="rows", ylim=(quantity.floor, 5 * limit))
     axes.set_yticks(*zip(*[(at, name) for at, name in quantity.ticks.items() if at <= limit], strict=True))
     axes.set_xticks(list(ROW_TICKS), ROW_TICKS.values())
     axes.minorticks_off()

@@ -29,6 +29,7 @@ from bench.measure.records import Record, Run, Store, add_results_option
 from bench.methods.contestant import Contestant, Problem
 from bench.methods.ours import solve_by
 from bench.methods.peers import solve_kmedoids
+from bench.report import palette
 from bench.studies.orlib import load_graph, load_optima
 from onebatchpam import lower_bound
 
@@ -228,30 +229,38 @@ def make_table(outcomes: list[Outcome]) -> str:
 def draw(outcomes: list[Outcome], path: Path) -> None:
     """Draw the mean excess against the time, a panel for each family."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator
 
     families = list(dict.fromkeys(each.family for each in outcomes))
-    figure = Figure(figsize=(4.4 * len(families), 4.2), layout="constrained")
+    figure = Figure(figsize=(3.9 * len(families), 4.4), layout="constrained")
     for axes, family in zip(np.atleast_1d(figure.subplots(1, len(families))), families, strict=True):
-        for place, contestant in enumerate(CONTESTANTS):
+        for contestant in CONTESTANTS:
             chosen = [each for each in outcomes if (each.family, each.method) == (family, contestant.name)]
             if chosen:
                 seconds = statistics.median(each.seconds for each in chosen)
-                excess = statistics.mean(each.excess for each in chosen)
-                axes.plot(seconds, excess, "o", ms=9, color=f"C{place}", label=contestant.name)
+                excess = 100 * statistics.mean(each.excess for each in chosen)
+                axes.plot(seconds, excess, label=contestant.name, **style_point(contestant.name))
         what = "the lower bound" if family == "the paper's sets" else "the optimum"
-        axes.set(title=family, xscale="log", xlabel="time / FasterPAM's", ylabel=f"mean excess over {what}")
-        axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.2%}")
+        axes.set(title=family, xscale="log", xlabel=f"time / {REFERENCE}'s", ylabel=f"mean excess over {what}, %")
+        axes.margins(x=0.1)
+        axes.set_ylim(-0.02 * axes.get_ylim()[1], 1.03 * axes.get_ylim()[1])
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_locator(NullLocator())
+        axes.minorticks_off()
         axes.grid(alpha=0.3)
     named = {label: line for axes in figure.axes for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     shown = [contestant.name for contestant in CONTESTANTS if contestant.name in named]
-    lines = [named[name] for name in shown]
-    figure.legend(lines, shown, loc="outside lower center", ncols=len(shown), frameon=False)
-    figure.savefig(path, dpi=110)
+    labels = [name.replace(", auto", " (default)") for name in shown]
+    figure.legend([named[name] for name in shown], labels, loc="outside lower center", ncols=4, frameon=False)
+    figure.savefig(path, dpi=120)
+
+
+def style_point(method: str) -> dict[str, Any]:
+    """Return how a method is drawn: a large open triangle for the quickest effort, which the default often covers."""
+    style = {"ls": "", "ms": 8, "mew": 1.5, **palette.style_of(method)}
+    if method.endswith(", fast"):
+        return {**style, "ms": 14, "mfc": "none"}
+    return {**style, "ms": 13} if style["marker"] == "*" else style
 
 
 def run_study(arguments: argparse.Namespace) -> None:

@@ -38,6 +38,7 @@ from bench.measure.records import RESULTS, Record, Run, Store
 from bench.methods.contestant import Contestant, Problem
 from bench.methods.ours import solve_by
 from bench.methods.peers import solve_k_means_in_one_pass
+from bench.report import palette
 from onebatchpam import batch_size
 from onebatchpam.batch import most_searched
 
@@ -225,27 +226,56 @@ def compare_blocks(dataset: str, runs: list[Run], records: dict[Run, Record]) ->
 def draw(records: dict[Run, Record], rows: int, path: Path) -> Path:
     """Draw time and memory against n and against k."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullLocator
 
     against_n, against_k = list_runs("n", rows, 0), list_runs("k", rows, 0)
     figure = Figure(figsize=(9, 6.5), layout="constrained")
     columns = figure.subplots(2, 2, sharex="col").T
-    titles = (f"k = {K}: in the end, seconds grow like n^{fit_exponent(against_n, records):.2f}", f"n = {rows // 10:,}")
+    factor = 10 ** fit_exponent(against_n, records)
+    titles = (f"k = {K}", f"n = {rows // 10:,}")
     for (time, memory), runs, name, title in zip(columns, (against_n, against_k), "nk", titles, strict=True):
         positions = [getattr(run, name) for run in runs]
-        time.loglog(positions, [records[run]["seconds"] for run in runs], "o-")
-        time.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        time.yaxis.set_major_formatter("{x:g}")
-        time.yaxis.set_minor_locator(NullLocator())
+        style = {**palette.style_of(OURS), "lw": 2}
+        time.loglog(positions, [records[run]["seconds"] for run in runs], **style)
+        memory.loglog(positions, [max(records[run]["peak_bytes"] / 1e6, 1.0) for run in runs], **style)
         time.set(title=title, ylabel="seconds")
-        memory.semilogx(positions, [records[run]["peak_bytes"] / 1e6 for run in runs], "o-")
-        memory.set_ylim(bottom=0)
         memory.set(xlabel=name, ylabel="MB beyond X")
+        memory.margins(y=0.4)
         for axes in (time, memory):
-            axes.grid(alpha=0.3)
+            _set_ticks(axes)
+    sampled = f"one start, on a sample:\n10 × rows, {factor:.1f} × time"
+    mark_change(columns[0, 0], most_searched(), "two starts", sampled)
+    kept, recomputed = ([run.k for run in against_k if is_kept(records[run]) is kept] for kept in (True, False))
+    if kept and recomputed:
+        between = (max(kept) * min(recomputed)) ** 0.5
+        mark_change(columns[1, 1], between, "block kept", "block of more\nthan 1 GB:\nrecomputed")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     return path
+
+
+def _set_ticks(axes: Any) -> None:
+    """Let the ticks be whole numbers, 10,000 and not 10⁴."""
+    from matplotlib.ticker import LogLocator
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+
+
+def is_kept(record: Record) -> bool:
+    """Tell whether the block of a run was kept in memory."""
+    return record.get("block_storage") != "recomputed"
+
+
+def mark_change(axes: Any, place: float, before: str, after: str, *, at_top: bool = True) -> None:
+    """Draw a line where a fit begins to do something else, and say what it does on both sides."""
+    axes.axvline(place, *((0, 1) if at_top else (0, 0.55)), color=palette.OURS, ls=":", lw=1)
+    style = {"va": "top" if at_top else "bottom", "color": palette.OURS, "fontsize": 9}
+    for text, side, offset in ((before, "right", -5), (after, "left", 5)):
+        where = {"xycoords": axes.get_xaxis_transform(), "xytext": (offset, 0), "textcoords": "offset points"}
+        axes.annotate(text, (place, 0.97 if at_top else 0.03), ha=side, **where, **style)
 
 
 def add_command(commands: Any) -> None:

@@ -26,7 +26,7 @@ OPTIONAL = {
         "onebatch",
         "onebatchpam.dask",
     ),
-    *("numba", "pandas", "polars", "pooch", "pyarrow", "rapidfuzz", "sklearn_extra", "zarr"),
+    *("numba", "pandas", "polars", "pooch", "pyarrow", "rapidfuzz", "selenium", "sklearn_extra", "zarr"),
 }
 FILES = sorted(path for room in FLOORS for path in (BENCH / room).glob("*.py"))
 
