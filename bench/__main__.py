@@ -19,6 +19,7 @@ from bench.studies import (
     against,
     allocations,
     alternatives,
+    appendix,
     bandit,
     beyond,
     certificate,
@@ -93,6 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         download,
         pictures,
         pages,
+        appendix,
     ):
         module.add_command(commands)
     arguments = parser.parse_args(argv)

@@ -118,7 +118,7 @@ def show_mean(differences: pd.Series, decimals: int) -> str:
 
 def add_command(commands: Any) -> None:
     """Add `beyond` to the command line."""
-    parser = commands.add_parser("beyond", help="PAM, CLARANS, FasterMSC and DynMSC beside FasterPAM, by both objectives")
+    parser = commands.add_parser("beyond", help="PAM, CLARANS, FasterMSC, DynMSC beside FasterPAM, by both objectives")
     parser.add_argument("--seeds", type=int, default=5, help="runs of each case (%(default)s)")
     parser.add_argument("--results", type=Path, default=RESULTS / "beyond", help="folder of the records")
     parser.set_defaults(run=run_all)

@@ -39,7 +39,7 @@ def list_runs(seeds: int) -> list[Run]:
 def measure(run: Run, X: NDArray[Any]) -> Record:
     """Count the medoids that are batch points, or the dissimilarities and swaps of BanditPAM++, without the labels."""
     problem = Problem(X, run.k, run.metric, run.seed, count_processors())
-    settings = {"metric": run.metric, "random_state": run.seed, "n_jobs": problem.threads}
+    settings: dict[str, Any] = {"metric": run.metric, "random_state": run.seed, "n_jobs": problem.threads}
     if run.method in VARIANTS:
         model = OneBatchPAM(
             run.k, variant=run.method, refine=0, init="random", batch_size=problem.paper_batch_size(), **settings

@@ -3,8 +3,8 @@
 Theorem 1 of the paper says from which batch size on all swaps are the same with a given probability. Here both
 algorithms start from the same rows, with uniform batches as in the theorem, and the share of runs that end with the
 same medoids is counted. For the batch size of the theorem, the smallest difference Δ of objectives is taken over the
-swaps that FasterPAM compares at its end; those before can only make it smaller, and the batch size larger. In "corners",
-no other pair of medoids makes it smaller, and the batch size is below the number of rows.
+swaps that FasterPAM compares at its end; those before can only make it smaller, and the batch size larger. In
+"corners", no other pair of medoids makes it smaller, and the batch size is below the number of rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @cache
 def make_rows(dataset: str) -> NDArray[np.float64]:
-    """Return the rows of a data set; "corners" and "places" have few distinct ones, so objectives differ a lot or not."""
+    """Return the rows of a data set; "corners" and "places" have few distinct ones, so objectives differ or do not."""
     if dataset == "corners":
         return np.repeat(np.eye(3), CORNERS, axis=0)
     if dataset == "places":
@@ -74,9 +74,7 @@ def measure(dataset: str, share: float, seed: int) -> Record:
         "m": m,
         "agrees": have_same_rows(model.cluster_centers_, exact.cluster_centers_),
         "excess": float(model.inertia_ / exact.inertia_ - 1),
-        "required": required_batch_size(
-            len(X), diameter=D.max(), gap=gap, n_swaps=max(1, exact.n_swaps_), delta=DELTA
-        ),
+        "required": required_batch_size(len(X), diameter=D.max(), gap=gap, n_swaps=max(1, exact.n_swaps_), delta=DELTA),
     }
 
 

@@ -146,7 +146,10 @@ def test_numbers_of_clusters_of_wine():
 
 
 class TestKMedoids:
-    """The matrix of the tests of kmedoids, and what its version 0.5.5 returns; older tests expect 11 of BUILD, not 9."""
+    """The matrix of the tests of kmedoids, and what its functions return in version 0.5.5.
+
+    The tests that it publishes agree, but for `pam_build`, of which they expect 11; it returns 9.
+    """
 
     MATRIX = np.array([[0, 2, 3, 4, 5], [2, 0, 6, 7, 8], [3, 6, 0, 9, 10], [4, 7, 9, 0, 11], [5, 8, 10, 11, 0]])
 

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from bench.__main__ import main
 from bench.measure.records import Run, Store
 from bench.methods.contestant import Answer
-from bench.studies import bandit, beyond, complexity, counts, pages, theorem
+from bench.studies import appendix, bandit, beyond, complexity, counts, pages, theorem
 from onebatchpam import OneBatchPAM
 
 
@@ -210,6 +210,33 @@ def test_medoids_in_the_batch_are_counted(monkeypatch):
     swaps = counts.tabulate_swaps(records)
     assert swaps.loc["T = 2", "swaps"] == "2.0"
     assert swaps["more than BUILD, millions"].astype(float).is_monotonic_increasing
+
+
+def test_the_figures_of_the_appendix_have_all_rows_of_the_paper(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(appendix, "save", lambda figure, path: shown.append(figure) or path)
+    assert main(["appendix", "--folder", str(tmp_path)]) == 0
+    bars, _, fronts = shown
+    scores = pages.open_scores("small")
+    assert [axis.get_title() for axis in bars.axes[:5]] == scores.datasets
+    assert [label.get_text() for label in bars.axes[0].get_yticklabels()] == appendix.list_methods(scores)
+    drawn = {axis.get_title(): len(axis.collections) for axis in fronts.axes}
+    assert drawn["letter, k = 100"] == len(appendix.list_methods(scores))
+    assert "mnist, k = 10" in drawn
+
+
+def test_the_exponents_of_figure_1_are_those_of_its_counts():
+    table = pages.show_growth_of_counts()
+    assert set(table.loc["FasterPAM"]) == {"2.00 ± 0.00"}
+    assert set(table.loc["k-means++"]) == {"1.00 ± 0.00"}
+
+
+def test_the_times_of_banditpam_are_multiples_of_those_of_fasterpam():
+    row = pages.compare_bandit().loc["BanditPAM++-5"]
+    scores = pages.open_scores("small")
+    rt = scores.cells["rt"].xs("BanditPAM++-5", level="method").mean()
+    assert row["times FasterPAM's"] == f"{rt / 100:.1f}"
+    assert row[["ΔRO, the paper", "times FasterPAM's, the paper"]].tolist() == ["2.2", "28.8"]
 
 
 def test_banditpam_beside_the_package_of_its_authors():

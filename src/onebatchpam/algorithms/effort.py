@@ -39,8 +39,8 @@ def has_core(settings: Settings, n: int) -> bool:
 def count_starts(settings: Settings, n: int, m: int, *, is_build: bool, has_core: bool, is_costly: bool) -> int:
     """Return the number of starts for n rows and m batch points.
 
-    The effort adds none to BUILD, which draws nothing, none if there is a core, which has better candidates, and none if
-    there are to be no swaps.
+    The effort adds none to BUILD, which draws nothing, none if there is a core, which has better candidates, and none
+    if there are to be no swaps.
     """
     n_init, n_starts = int(settings.n_init), EFFORTS[settings.effort].n_starts
     if is_build or has_core or settings.max_iter == 0:
