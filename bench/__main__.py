@@ -19,12 +19,14 @@ from bench.studies import (
     against,
     allocations,
     alternatives,
+    appendix,
     bandit,
     beyond,
     certificate,
     chaos,
     complexity,
     costly,
+    counts,
     dask,
     embeddings,
     estimate,
@@ -65,6 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         limits,
         alternatives,
         complexity,
+        counts,
         theorem,
         bandit,
         beyond,
@@ -91,6 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         download,
         pictures,
         pages,
+        appendix,
     ):
         module.add_command(commands)
     arguments = parser.parse_args(argv)

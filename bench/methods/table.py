@@ -74,6 +74,7 @@ CONTESTANTS = {
         Contestant("CLARANS", solve_by("CLARANS"), "ours"),
         Contestant("FasterMSC", solve_by("FasterMSC", batch_size=None), "ours", matrix_bytes=4),
         Contestant("FasterMSC, one batch", solve_by("FasterMSC"), "ours"),
+        Contestant("DynMSC", solve_by("DynMSC", batch_size=None), "ours", matrix_bytes=4),
         _ours("OneBatchPAM (default)"),
         _ours("OneBatchPAM, 3 starts", n_init=3),
         _ours("OneBatchPAM, 3000 points, 3 starts", batch_size=3000, n_init=3),

@@ -1,7 +1,8 @@
 """`python -m bench beyond`: the algorithms that the paper does not have, beside FasterPAM.
 
 Medoids are judged by the sum of distances, which PAM and CLARANS lower, and by the average medoid silhouette, which
-FasterMSC raises. DynMSC is not among them: it chooses the number of medoids itself, by the search of FasterMSC.
+FasterMSC raises. DynMSC chooses the number of medoids itself, from k downwards, by the search of FasterMSC; with fewer
+medoids its sum of distances says nothing. A run whose record has no seconds, as the first ones, is made again.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from bench.measure.records import RESULTS, Record, Run, Store
 from bench.methods.contestant import Problem
 from bench.methods.table import CONTESTANTS
 from bench.report.intervals import bound_mean
-from bench.report.tables import draw_markdown
+from bench.report.tables import MISSING, draw_markdown
 
 METRIC = "manhattan"
 DATASETS = ("bankruptcy", "mapping")  # of fewer rows, the one batch has all
 KS = (10, 50, 100)
 REFERENCE = "FasterPAM"
-METHODS = (REFERENCE, "PAM", "CLARANS", "FasterMSC", "FasterMSC, one batch")
+CHOOSING = "DynMSC"  # the method that chooses the number of medoids
+METHODS = (REFERENCE, "PAM", "CLARANS", "FasterMSC", "FasterMSC, one batch", CHOOSING)
 
 
 # Runs
@@ -61,15 +63,15 @@ def measure(run: Run, X: NDArray[Any]) -> Record:
     objective, silhouette = judge(X, answer.medoids)
     share = (answer.n_distances or 0) / len(X) ** 2
     found = {"objective": objective, "silhouette": silhouette, "share": share, "seconds": seconds}
-    return {**found, "machine": describe_machine()}
+    return {**found, "n_medoids": len(answer.medoids), "machine": describe_machine()}
 
 
 def run_all(arguments: argparse.Namespace) -> None:
-    """Make the runs that have no record yet, and print the table."""
+    """Make the runs that have no record with seconds yet, and print the table."""
     store = Store(arguments.results, "beyond")
     known = store.read()
     for run in list_runs(arguments.seeds):
-        if run not in known:
+        if "seconds" not in known.get(run, {}):
             print(run, flush=True)
             store.append({**run.as_dict(), **measure(run, load(run.dataset, arguments.data))})
     print(f"\n{draw_markdown(tabulate(store.read()))}")
@@ -83,22 +85,28 @@ def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
 
     The seconds are medians over all runs; the first records have none.
     """
-    rows = [{**run.as_dict(), **record} for run, record in records.items()]
+    rows = [{"n_medoids": run.k, **run.as_dict(), **record} for run, record in records.items()]
     runs = pd.DataFrame(rows).set_index(["method", "dataset", "k", "seed"])
     reference = runs.loc[REFERENCE]
     table = {}
-    for method in METHODS:
+    for method in runs.index.unique("method").intersection(METHODS, sort=False):
         own = runs.loc[method]
         above = 100 * (own["objective"] / reference["objective"] - 1)
         gained = own["silhouette"] - reference["silhouette"]
         table[method] = {
-            "ΔRO, in %": show_mean(above, 2),
+            **({"medoids": show_numbers_of_medoids(own)} if CHOOSING in runs.index else {}),
+            "ΔRO, in %": MISSING if method == CHOOSING else show_mean(above, 2),
             "medoid silhouette": f"{own['silhouette'].mean():.3f}",
             "gain": show_mean(gained, 3),
             "dissimilarities, in % of n²": f"{100 * own['share'].mean():.0f}",
             **({"seconds, median": f"{own['seconds'].median():.2g}"} if "seconds" in own else {}),
         }
     return pd.DataFrame.from_dict(table, orient="index").rename_axis("method")
+
+
+def show_numbers_of_medoids(runs: pd.DataFrame) -> str:
+    """Return the mean number of medoids for each k."""
+    return ", ".join(f"{mean:.0f}" for mean in runs.groupby("k")["n_medoids"].mean())
 
 
 def show_mean(differences: pd.Series, decimals: int) -> str:
@@ -110,7 +118,7 @@ def show_mean(differences: pd.Series, decimals: int) -> str:
 
 def add_command(commands: Any) -> None:
     """Add `beyond` to the command line."""
-    parser = commands.add_parser("beyond", help="PAM, CLARANS and FasterMSC beside FasterPAM, by both objectives")
-    parser.add_argument("--seeds", type=int, default=3, help="runs of each case (%(default)s)")
+    parser = commands.add_parser("beyond", help="PAM, CLARANS, FasterMSC, DynMSC beside FasterPAM, by both objectives")
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each case (%(default)s)")
     parser.add_argument("--results", type=Path, default=RESULTS / "beyond", help="folder of the records")
     parser.set_defaults(run=run_all)

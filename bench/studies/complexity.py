@@ -44,6 +44,7 @@ MIDDLE = {"n": 10_000, "k": 10, "p": 32}
 SIZES = {"n": (5_000, 7_000, 10_000, 14_000, 20_000), "k": (5, 10, 20, 50, 100), "p": (8, 32, 128, 512)}
 BANDIT = "BanditPAM++-2"
 N_SAMPLES, CLARA = 5, "FasterCLARA-5"
+CHAIN, PROPOSALS = 20, 10
 
 Count = Callable[[float, float, float], float]  # takes n, k and the number of swaps, T
 
@@ -96,6 +97,10 @@ FORMULAS = {
         lambda n, k, T: T * count_sample_pairs(k),  # the swaps that are recorded are those of all samples
     ),
     "k-means++": Formula(lambda n, k, T: k * n, "k n", "p k n"),
+    f"kmc2-{CHAIN}": Formula(lambda n, k, T: CHAIN * k**2, "L k²", "p L k²"),
+    f"LS-k-means++-{PROPOSALS}": Formula(
+        lambda n, k, T: (PROPOSALS + k) * n, "(Z + k) n", "p (Z + k) n + Z k n", lambda n, k, T: PROPOSALS * k * n
+    ),
 }
 
 

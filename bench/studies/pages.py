@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from bench.measure.machine import name_instructions
-from bench.measure.records import RESULTS, Store
+from bench.measure.records import RESULTS, Record, Run, Store
 from bench.methods.table import CONTESTANTS
 from bench.report import paper
 from bench.report.figures import find_front, list_points
@@ -24,7 +24,7 @@ from bench.report.intervals import compare
 from bench.report.report import read_scores
 from bench.report.scores import Scores
 from bench.report.tables import average, choose_datasets, draw_markdown
-from bench.studies import alternatives, bandit, beyond, complexity, limits, representatives, theorem
+from bench.studies import alternatives, bandit, beyond, complexity, counts, limits, representatives, theorem
 
 DOCS = Path(__file__).parents[2] / "docs"
 MARK = re.compile(r"(<!-- records: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -283,6 +283,60 @@ def show_theorem() -> pd.DataFrame:
     return theorem.tabulate(Store(RESULTS / "theorem", "theorem").read())
 
 
+def show_counts(tabulate: Callable[[dict[Run, Record]], pd.DataFrame]) -> pd.DataFrame:
+    """Return a table of the study of counts."""
+    return tabulate(Store(RESULTS / "counts", "counts").read())
+
+
+def show_growth_of_counts() -> pd.DataFrame:
+    """Return the exponents in n of the dissimilarities of Figure 1, without the labels, over all n and the larger."""
+    runs = open_scores("figure1").runs
+    runs = runs[(runs["k"] == FIGURE_K) & runs["n_distances"].notna()]
+    rows = {}
+    for method in ("FasterPAM", *GROWING[:-1]):
+        own = runs[runs["method"] == method]
+        labels = own["n"] * own["k"] if CONTESTANTS[method].labels_last else 0
+        row = {}
+        for least in FIGURE_LEAST:
+            chosen = own["n"] >= least
+            slope, half = complexity.fit_exponent(own["n"][chosen], (own["n_distances"] - labels)[chosen])
+            row[f"n = {least:,} to {own['n'].max():,.0f}"] = f"{slope:.2f} ± {half:.2f}"
+        rows[method] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("exponent in n")
+
+
+def compare_bandit() -> pd.DataFrame:
+    """Return the ΔRO and RT of BanditPAM++ on small data, beside the paper's."""
+    scores = open_scores("small")
+    ours = {each: compare(scores, each, scores.datasets, scores.ks)["mean"] for each in ("paired_delta_ro", "rt")}
+    published = {each: average(scores, scores.datasets, scores.ks, each)["paper mean"] for each in ("delta_ro", "rt")}
+    rows = {
+        method: {
+            "ΔRO, the paper": show(published["delta_ro"][method]),
+            "ΔRO": show(ours["paired_delta_ro"][method]),
+            "times FasterPAM's, the paper": f"{published['rt'][method] / 100:.1f}",
+            "times FasterPAM's": f"{ours['rt'][method] / 100:.1f}",
+        }
+        for method in (f"BanditPAM++-{swaps}" for swaps in bandit.SWAPS)
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("")
+
+
+def compare_large_variants() -> pd.DataFrame:
+    """Return the paired ΔRO of the unweighted variants to OneBatchPAM-nniw on large data, by k and for k = 100."""
+    scores = open_scores("large")
+    datasets = choose_datasets(scores)
+    parts = {"all": (datasets, scores.ks), "k = 10": (datasets, [10]), "k = 100": (datasets, [100])}
+    parts |= {f"{dataset}, k = 100": ([dataset], [100]) for dataset in datasets if dataset in APPENDIX}
+    found = {part: compare(scores, "paired_delta_ro", *scope)["mean"] for part, scope in parts.items()}
+    rows = {
+        label: {part: show(means[method]) for part, means in found.items()}
+        for method, label in VARIANTS.items()
+        if method != scores.reference
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("ΔRO, in %")
+
+
 def show_bandit() -> pd.DataFrame:
     """Return the table of BanditPAM++, ours and its authors'."""
     return bandit.tabulate(Store(RESULTS, bandit.NAME).read())
@@ -346,6 +400,7 @@ STATED = (
 )
 VARIANTS = {f"OneBatchPAM-{variant}": f"OneBatchPAM-{variant}" for variant in ("unif", "debias", "nniw")}
 GROWING = ("k-means++", "FasterCLARA-5", "BanditPAM++-2", "OneBatchPAM-nniw", "OneBatchPAM (default)")
+FIGURE_K, FIGURE_LEAST = 10, (2_500, 10_000)
 HOLDING = ("FasterPAM", "OneBatchPAM-nniw", "OneBatchPAM (default)", "BanditPAM++-5")
 ALL_PAIRS = ("cifar", "mnist")
 APPENDIX = {
@@ -374,6 +429,11 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     "complexity seconds": partial(show_complexity, show_seconds),
     "swaps": partial(show_complexity, complexity.tabulate_swaps),
     "theorem": show_theorem,
+    "counts batch": partial(show_counts, counts.tabulate_batch),
+    "counts swaps": partial(show_counts, counts.tabulate_swaps),
+    "counts figure": show_growth_of_counts,
+    "bandit small": compare_bandit,
+    "variants large": compare_large_variants,
     "bandit": show_bandit,
     "beyond": show_beyond,
     "limits": show_limits,

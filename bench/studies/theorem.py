@@ -3,7 +3,8 @@
 Theorem 1 of the paper says from which batch size on all swaps are the same with a given probability. Here both
 algorithms start from the same rows, with uniform batches as in the theorem, and the share of runs that end with the
 same medoids is counted. For the batch size of the theorem, the smallest difference Δ of objectives is taken over the
-swaps that FasterPAM compares at its end; those before can only make it smaller, and the batch size larger.
+swaps that FasterPAM compares at its end; those before can only make it smaller, and the batch size larger. In
+"corners", no other pair of medoids makes it smaller, and the batch size is below the number of rows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from bench.measure.records import RESULTS, Record, Run, Store
 from onebatchpam import FasterPAM, OneBatchPAM, required_batch_size
 
 N_ROWS = 1000
-SETS = {"places": 5, "blobs": 12, "gaussian3": 5}  # with the number of medoids
+CORNERS = (1500, 1000, 500)  # so many rows at each corner of a triangle with equal sides
+SETS = {"corners": 2, "places": 5, "blobs": 12, "gaussian3": 5}  # with the number of medoids
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.9, 1.0)
 DELTA = 0.05
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -32,7 +34,9 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @cache
 def make_rows(dataset: str) -> NDArray[np.float64]:
-    """Return the rows of a data set; "places" has thirty distinct rows, so that objectives differ by a lot or not."""
+    """Return the rows of a data set; "corners" and "places" have few distinct ones, so objectives differ or do not."""
+    if dataset == "corners":
+        return np.repeat(np.eye(3), CORNERS, axis=0)
     if dataset == "places":
         rng = np.random.RandomState(0)
         return rng.uniform(-10, 10, size=(30, 2))[rng.randint(30, size=N_ROWS)]
@@ -62,7 +66,7 @@ def measure(dataset: str, share: float, seed: int) -> Record:
     start = np.random.RandomState(seed).choice(len(X), k, replace=False)
     settings: dict[str, Any] = {"metric": "euclidean", "init": start, "random_state": seed, "tol": 0.0}
     exact = FasterPAM(k, **settings).fit(X)
-    m = round(share * N_ROWS)
+    m = round(share * len(X))
     model = OneBatchPAM(k, variant="unif", refine=0, batch_size=m, **settings).fit(X)
     D = cdist(X, X)
     gap = find_smallest_difference(D, exact.medoid_indices_)
@@ -70,7 +74,7 @@ def measure(dataset: str, share: float, seed: int) -> Record:
         "m": m,
         "agrees": have_same_rows(model.cluster_centers_, exact.cluster_centers_),
         "excess": float(model.inertia_ / exact.inertia_ - 1),
-        "required": required_batch_size(N_ROWS, diameter=D.max(), gap=gap, n_swaps=exact.n_swaps_, delta=DELTA),
+        "required": required_batch_size(len(X), diameter=D.max(), gap=gap, n_swaps=max(1, exact.n_swaps_), delta=DELTA),
     }
 
 
@@ -81,7 +85,7 @@ def run_all(arguments: argparse.Namespace) -> None:
     for dataset, k in SETS.items():
         for share in SHARES:
             for seed in range(arguments.seeds):
-                run = Run(dataset, N_ROWS, k, "euclidean", f"unif, {share:g} n", seed)
+                run = Run(dataset, len(make_rows(dataset)), k, "euclidean", f"unif, {share:g} n", seed)
                 if run not in known:
                     record = measure(dataset, share, seed)
                     store.append({**run.as_dict(), **record, "machine": describe_machine()})
@@ -93,12 +97,19 @@ def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
     frame = pd.DataFrame([{**run.as_dict(), **record} for run, record in records.items()])
     rows = {}
     for (dataset, k), own in frame.groupby(["dataset", "k"], sort=False):
-        power = str(int(np.log10(own["required"].min()))).translate(SUPERSCRIPTS)
-        row = {"k": str(k), "m of Theorem 1": f"above 10{power}"}
+        n = int(own["n"].iloc[0])
+        row = {"n": f"{n:,}", "k": str(k), "m of Theorem 1": show_required(own["required"], n)}
         for m, runs in own.groupby("m"):
-            row[f"m = {m:,}"] = f"{100 * runs['excess'].mean():.2f} % ({runs['agrees'].sum()})"
+            row[f"m = {100 * m / n:g} % of n"] = f"{100 * runs['excess'].mean():.2f} % ({runs['agrees'].sum()})"
         rows[dataset] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("data")
+
+
+def show_required(sizes: pd.Series, n: int) -> str:
+    """Return the batch size that is enough for all runs, or a power of ten that is too small for any of them."""
+    if sizes.max() <= n:
+        return f"{sizes.max():,}"
+    return f"above 10{str(int(np.log10(sizes.min()))).translate(SUPERSCRIPTS)}"
 
 
 def add_command(commands: Any) -> None:

@@ -293,7 +293,7 @@ def test_names_of_starts(algorithm, init, blobs):
         (FasterCLARA(n_samplings=0), "n_samplings=0"),
         (FasterCLARA(sample_size=7), "sample_size=7 is smaller than n_clusters=8"),
         (FasterCLARA(sample_size="all"), "sample_size='all': expected 'auto' or an integer"),
-        (FasterCLARA(max_iter=0), "max_iter=0"),
+        (FasterCLARA(max_iter=-1), "max_iter=-1"),
         (FasterCLARA(tol=np.nan), "tol=nan"),
         (Alternate(max_iter=-1), "max_iter=-1"),
         (KMeansPlusPlus(power=-1), "power=-1"),

@@ -232,7 +232,7 @@ class TestParameters:
             ({"init": [0, 1]}, r"init has shape \(2,\).*8 integers"),
             ({"init": [0] * 8}, "init holds 0 more than once"),
             ({"init": [*range(7), 300]}, "init holds 300.*0 to 299"),
-            ({"max_iter": 0}, "max_iter=0"),
+            ({"max_iter": -1}, "max_iter=-1"),
             ({"tol": -1}, "tol=-1"),
             ({"tol": None}, "tol=None"),
             ({"n_jobs": 0}, "n_jobs=0"),

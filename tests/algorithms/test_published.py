@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from onebatchpam import CLARANS, PAM, Alternate, FasterPAM, OneBatchPAM, cluster_statistics, distance_block
+from onebatchpam import (
+    CLARANS,
+    PAM,
+    Alternate,
+    DynMSC,
+    FasterMSC,
+    FasterPAM,
+    OneBatchPAM,
+    cluster_statistics,
+    distance_block,
+)
 
 # The 75 points of Ruspini (1970), in the order of R's `cluster::ruspini`.
 RUSPINI = np.fromstring(
@@ -37,8 +47,10 @@ class TestRuspini:
     @pytest.mark.parametrize(
         ("algorithm", "init", "n_init"),
         [
-            (FasterPAM, "random", 10),
-            (Alternate, "ls-k-means++", 10),  # a random start of Alternate ends there only once in sixty times
+            (FasterPAM, "random", 20),  # each start ends there about once in four times
+            (FasterPAM, "ls-k-means++", 10),
+            (Alternate, "ls-k-means++", 10),  # of a random start, about once in twenty times
+            (Alternate, "build", 1),
             (OneBatchPAM, "random", 10),
             (CLARANS, "random", 5),
         ],
@@ -134,7 +146,10 @@ def test_numbers_of_clusters_of_wine():
 
 
 class TestKMedoids:
-    """The matrix of the tests of kmedoids, and the values that they expect of its functions."""
+    """The matrix of the tests of kmedoids, and what its functions return in version 0.5.5.
+
+    The tests that it publishes agree, but for `pam_build`, of which they expect 11; it returns 9.
+    """
 
     MATRIX = np.array([[0, 2, 3, 4, 5], [2, 0, 6, 7, 8], [3, 6, 0, 9, 10], [4, 7, 9, 0, 11], [5, 8, 10, 11, 0]])
 
@@ -150,3 +165,31 @@ class TestKMedoids:
         assert model.inertia_ == 9
         found = cluster_statistics(self.MATRIX, model.labels_, metric="precomputed")
         assert found.silhouette == pytest.approx(0.31379, abs=5e-6)
+
+
+class TestRustKMedoids:
+    """The tests of the crate kmedoids for the medoid silhouette, by the values that they expect."""
+
+    MATRIX = np.array([[0, 1, 2, 4, 7], [1, 0, 3, 5, 8], [2, 3, 0, 6, 9], [4, 5, 6, 0, 1], [7, 8, 9, 1, 0]])
+
+    @pytest.mark.parametrize(
+        ("start", "medoids", "labels", "n_swaps", "medoid_silhouette", "silhouette"),
+        [
+            ([0, 1, 2], [0, 3, 2], [0, 0, 2, 1, 1], 1, 0.9047619, 0.5622222),
+            ([0, 1], [0, 4], [0, 0, 0, 1, 1], 3, 0.8805556, 0.7522494),
+        ],
+    )
+    def test_fastermsc(self, start, medoids, labels, n_swaps, medoid_silhouette, silhouette):
+        model = FasterMSC(len(start), metric="precomputed", init=start).fit(self.MATRIX)
+        np.testing.assert_array_equal(model.medoid_indices_, medoids)
+        np.testing.assert_array_equal(model.labels_, labels)
+        assert model.n_swaps_ == n_swaps
+        assert model.medoid_silhouette_ == pytest.approx(medoid_silhouette, abs=5e-8)
+        found = cluster_statistics(self.MATRIX, model.labels_, metric="precomputed")
+        assert found.silhouette == pytest.approx(silhouette, abs=5e-8)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_dynmsc(self, seed):
+        matrix = np.array([[0, 1, 2, 3], [1, 0, 4, 5], [2, 4, 0, 6], [3, 5, 6, 0]])
+        model = DynMSC(3, metric="precomputed", init="random", random_state=seed).fit(matrix)
+        assert (model.n_clusters_, model.medoid_silhouette_) == (3, 0.9375)

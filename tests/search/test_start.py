@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import reference
 from contract import every_check
-from onebatchpam import PAM, Alternate, FasterPAM, OneBatchPAM, select_k
+from onebatchpam import PAM, Alternate, FasterCLARA, FasterPAM, OneBatchPAM, select_k
 from onebatchpam.search.first_medoids import lab
 from spaces import make_run, make_space
 
@@ -100,6 +100,26 @@ def test_further_starts_are_drawn(blobs):
     assert model.fit(blobs).inertia_ <= first
 
 
+class TestNoSwaps:
+    @pytest.mark.parametrize("settings", [{}, {"batch_size": 60}, {"effort": "best"}, {"refine": 20}], ids=str)
+    def test_the_start_is_the_result(self, settings, blobs):
+        start = [3, 1, 4, 15, 9]
+        model = OneBatchPAM(5, init=start, max_iter=0, random_state=0, **settings).fit(blobs)
+        np.testing.assert_array_equal(model.medoid_indices_, start)
+        assert (model.n_iter_, model.n_swaps_, model.n_refine_rounds_) == (0, 0, 0)
+
+    def test_the_best_of_several_starts(self, blobs):
+        settings = {"init": "random", "batch_size": 60, "max_iter": 0, "random_state": 0}
+        one, several = (OneBatchPAM(5, n_init=starts, **settings).fit(blobs) for starts in (1, 20))
+        assert several.inertia_ < one.inertia_
+        assert several.n_swaps_ == 0
+
+    def test_the_best_start_of_the_samples(self, blobs):
+        one, several = (FasterCLARA(5, n_samplings=n, max_iter=0, random_state=0).fit(blobs) for n in (1, 20))
+        assert several.inertia_ < one.inertia_
+        assert one.n_swaps_ == several.n_swaps_ == 0
+
+
 every_start = pytest.mark.parametrize("algorithm", [OneBatchPAM, FasterPAM, PAM, Alternate])
 
 
@@ -158,7 +178,7 @@ class TestLAB:
 class TestRowsAsStart:
     def start(self, algorithm, init, X, **arguments):
         """Return the medoids of the start: of searches that make no pass, or no swap."""
-        stop = {"tol": 1e9, "refine": 0} if algorithm is OneBatchPAM else {"max_iter": 0}
+        stop = {"max_iter": 0}
         return algorithm(3, init=init, **stop).fit(X, **arguments).medoid_indices_
 
     def test_the_nearest_rows(self, algorithm, blobs):
@@ -183,7 +203,7 @@ class TestRowsAsStart:
         rows = sparse.csr_matrix(blobs)
         np.testing.assert_array_equal(self.start(algorithm, rows[[9, 3, 8]], rows), [9, 3, 8])
         frame = pd.DataFrame({"a": blobs[:, 0], "b": pd.Categorical(np.where(blobs[:, 1] > 0, "x", "y"))})
-        stop = {"tol": 1e9, "refine": 0} if algorithm is OneBatchPAM else {"max_iter": 0}
+        stop = {"max_iter": 0}
         model = algorithm(3, metric="gower", init=frame.iloc[[9, 3, 8]], **stop).fit(frame)
         np.testing.assert_array_equal(model.medoid_indices_, [9, 3, 8])
 

@@ -35,7 +35,7 @@ def block_with(value):
         ({"weights": [np.nan] + [1.0] * 19}, r"weights\[0\]=nan"),
         ({"weights": [1.0, np.inf] + [1.0] * 18}, r"weights\[1\]=inf"),
         ({"weights": np.zeros(20)}, "weights is zero for every column"),
-        ({"max_iter": 0}, "max_iter=0"),
+        ({"max_iter": -1}, "max_iter=-1"),
         ({"max_iter": 1.5}, "max_iter=1.5"),
         ({"tol": -1e-3}, "tol=-0.001"),
         ({"tol": np.nan}, "tol=nan"),

@@ -269,6 +269,13 @@ class TestEnd:
         assert finished.converged
         assert finished.loss <= stopped.loss
 
+    def test_no_pass_at_all(self):
+        block = random_block(300, 60)
+        result = swap_search(block, 10, init=np.arange(10), max_iter=0)
+        assert (result.n_iter, result.n_swaps) == (0, 0)
+        assert result.loss == pytest.approx(block[:10].min(axis=0).sum())
+        np.testing.assert_array_equal(result.medoids, np.arange(10))
+
     def test_passes_add_up(self):
         block = random_block(300, 60)
         whole = swap_search(block, 10, init=np.arange(10))

@@ -79,6 +79,7 @@ class BatchSearch:
 
     def __init__(self, population: Population, m: int, settings: Settings, run: Run, starts: list[Start]) -> None:
         self._population, self._settings, self._run = population, settings, run
+        self.may_swap = settings.max_iter > 0
         self.runners_up: list[Indices] = []  # for each refinement, candidates that came close to replacing a medoid
         self.has_core = population.holds_all_rows and has_core(settings, population.n)
         k = settings.n_clusters

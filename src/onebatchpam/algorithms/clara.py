@@ -89,7 +89,7 @@ class FasterCLARA(MedoidEstimator):
         Number of rows in a sample; a number above n means n. ``"auto"`` is 80 + 4 k.
     max_iter : int, default=100
         Largest number of passes over the candidates of a sample. A search ends early when a full cycle of candidates
-        brings no swap.
+        brings no swap. 0 keeps the best of the starts, one in each sample.
     tol : float, default=1e-6
         A swap is made only if it lowers the loss over the sample by more than this fraction of the loss, in
         which the farthest row does not count.
@@ -179,7 +179,7 @@ class FasterCLARA(MedoidEstimator):
         **MedoidEstimator._rules,
         "n_samplings": integer(at_least=1),
         "sample_size": integer_or_auto(at_least=1),
-        "max_iter": integer(at_least=1),
+        "max_iter": integer(at_least=0),
         "tol": check_not_negative,
     }
 

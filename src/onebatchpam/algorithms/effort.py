@@ -32,17 +32,18 @@ EFFORTS = {
 
 
 def has_core(settings: Settings, n: int) -> bool:
-    """Tell whether a fit to n rows, all of them at hand, looks for the core."""
-    return EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE
+    """Tell whether a fit to n rows, all of them at hand, looks for the core, which is of use only if it may swap."""
+    return EFFORTS[settings.effort].uses_core and n <= MOST_ROWS_FOR_CORE and settings.max_iter > 0
 
 
 def count_starts(settings: Settings, n: int, m: int, *, is_build: bool, has_core: bool, is_costly: bool) -> int:
     """Return the number of starts for n rows and m batch points.
 
-    The effort adds none to BUILD, which draws nothing, and none if there is a core, which has better candidates.
+    The effort adds none to BUILD, which draws nothing, none if there is a core, which has better candidates, and none
+    if there are to be no swaps.
     """
     n_init, n_starts = int(settings.n_init), EFFORTS[settings.effort].n_starts
-    if is_build or has_core:
+    if is_build or has_core or settings.max_iter == 0:
         return n_init
     return max(n_init, 1 + needs_another(settings, n, m, is_costly=is_costly) if n_starts is None else n_starts)
 

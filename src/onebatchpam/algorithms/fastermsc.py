@@ -263,7 +263,7 @@ class DynMSC(FasterMSC):
         is kept. With ``init="auto"``, BUILD is only the first of the starts, and the others are random.
     max_iter : int, default=100
         Largest number of passes over all candidates with each number of medoids. A search ends early when a full
-        cycle of candidates brings no swap.
+        cycle of candidates brings no swap. 0 only removes medoids of the start, one after the other.
     tol : float, default=1e-6
         A swap is made only if it lowers the loss, the sum of d1 / d2, by more than this fraction of it.
     memory_limit : int or str, default=None
@@ -372,7 +372,6 @@ class DynMSC(FasterMSC):
 
     _rules: ClassVar[dict[str, Rule]] = {
         **FasterMSC._rules,
-        "max_iter": integer(at_least=1),
         "min_clusters": integer(at_least=2),
     }
 

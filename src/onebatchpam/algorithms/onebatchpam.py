@@ -156,7 +156,7 @@ class OneBatchPAM(MedoidEstimator):
     max_iter : int, default=100
         Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
         swap. With more than 100,000 rows and `refine` not 0, the candidates of the search are those of a sample of the
-        rows; see Notes.
+        rows; see Notes. 0 returns the medoids of the start, which are not refined either.
     tol : float, default=1e-6
         A swap is made only if it lowers the batch loss by more than this fraction of the loss, in which
         the farthest batch point does not count.
@@ -302,7 +302,7 @@ class OneBatchPAM(MedoidEstimator):
         "refine": check_rounds,
         "init": accept,
         "n_init": accept,
-        "max_iter": integer(at_least=1),
+        "max_iter": integer(at_least=0),
         "tol": check_not_negative,
         "memory_limit": resolve_memory_limit,
         "warm_start": check_flag,
@@ -312,6 +312,8 @@ class OneBatchPAM(MedoidEstimator):
     def _check_settings(self) -> Settings:
         settings = super()._check_settings()
         check_batch_size(settings.batch_size, settings.n_clusters)
+        if settings.max_iter == 0:
+            settings.refine = 0  # a user who wants no swaps wants the start itself
         return settings
 
     def estimate_cost(self, X: Any, *, dtype: Any = "float64") -> CostEstimate:
@@ -381,7 +383,7 @@ class OneBatchPAM(MedoidEstimator):
 def improve(batch: BatchSearch, first: BatchSelection, *, is_build: bool) -> BatchSelection:
     """Refine what the first start has found, make as many further starts as the effort asks for, and combine all."""
     k, n_starts, has_core = len(first.medoids), batch.count_starts(is_build=is_build), batch.has_core
-    needs_pool = n_starts > 1 or has_core
+    needs_pool = batch.may_swap and (n_starts > 1 or has_core)
     selections = []
     for number in range(n_starts):
         found = first if number == 0 else batch.search(batch.draw_start(k))

@@ -183,7 +183,8 @@ def swap_search(
     weights : array-like of shape (m,) or float, default=None
         Weights of the columns, not negative; None gives every column weight 1.
     max_iter : int, default=100
-        Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap.
+        Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap. 0 returns
+        the first medoids with their loss.
     tol : float, default=1e-6
         A swap must lower the loss by more than this fraction of it, the farthest point aside.
     n_jobs : int, default=None
@@ -208,7 +209,7 @@ def swap_search(
     """
     k = check_integer(n_clusters, "n_clusters", at_least=1)
     run = Run(resolve_n_jobs(n_jobs), check_seed(random_state, "random_state"), Stages())
-    options = SwapOptions(check_integer(max_iter, "max_iter", at_least=1), check_not_negative(tol, "tol"))
+    options = SwapOptions(check_integer(max_iter, "max_iter", at_least=0), check_not_negative(tol, "tol"))
     checked_weights = check_weights(weights, "weights", "column")
     start = None if init is None else check_medoids(init, k, None, "init")
     # Entries that are not finite in float32 are refused below, with the row and the column.
