@@ -38,7 +38,7 @@ print(f"six at one of {built.n_candidates_} sites each: {built.inertia_ / len(ho
 figure, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
 ax.scatter(*homes.T, s=1, c=built.labels_, cmap="Pastel1")
 ax.scatter(*homes[sites].T, s=14, color="gray", label="sites")
-ax.scatter(*built.cluster_centers_.T, s=160, color="tab:red", marker="*", label="depots")
+ax.scatter(*built.cluster_centers_.T, s=160, color="#1f6f43", marker="*", label="depots")
 ax.set(xlabel="km east", ylabel="km north", title="Six depots at 50 possible sites")
 ax.legend()
 plt.show()

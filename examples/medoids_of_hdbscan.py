@@ -26,7 +26,7 @@ print(f"noise: {np.sum(labels == -1)} rows")
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.scatter(*X[labels < 0].T, s=2, color="lightgray", label="noise")
 ax.scatter(*X[labels >= 0].T, s=2, c=labels[labels >= 0], cmap="Set2", vmin=0, vmax=7)
-ax.scatter(*X[found.indices].T, s=160, color="tab:red", marker="*", label="medoids")
+ax.scatter(*X[found.indices].T, s=160, color="#1f6f43", marker="*", label="medoids")
 ax.legend()
 plt.show()
 

@@ -45,7 +45,7 @@ report("Italian power demand", model, classes, time.perf_counter() - start)
 figure, axes = plt.subplots(1, 4, figsize=(9, 2.8), sharey=True, layout="constrained")
 for label, (ax, medoid) in enumerate(zip(axes, model.medoid_indices_, strict=True)):
     ax.plot(X[model.labels_ == label].T, color="lightgray", lw=0.3)
-    ax.plot(X[medoid], color="tab:red", lw=2)
+    ax.plot(X[medoid], color="#1f6f43", lw=2)
     ax.set(title=f"day {medoid}", xlabel="hour")
 plt.show()
 
