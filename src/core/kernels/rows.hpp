@@ -207,20 +207,25 @@ inline Range range_of_lanes(Array<std::int32_t, n> low, Array<std::int32_t, n> h
 // may count twice; so m must not be less than n_chains * n.
 template <std::size_t n_chains, std::size_t n>
 inline Range range_of_bits(const float* row, std::size_t m) {
+    using Bits = Array<std::int32_t, n>;
     constexpr std::size_t step = n_chains * n;
-    Array<std::int32_t, n> low[n_chains], high[n_chains];
-    __builtin_memcpy(low, row, sizeof low);
-    __builtin_memcpy(high, row, sizeof high);
-    const auto take_in = [&](const float* from) __attribute__((always_inline)) {
+    const auto bits_at = [=](std::size_t j) __attribute__((always_inline)) {
+        Bits bits;
+        __builtin_memcpy(&bits, row + j, sizeof bits);
+        return bits;
+    };
+    Bits low[n_chains], high[n_chains];
+    unrolled<n_chains>([&](auto chain)
+                           __attribute__((always_inline)) { low[chain] = high[chain] = bits_at(chain * n); });
+    const auto take_in = [&](std::size_t j) __attribute__((always_inline)) {
         unrolled<n_chains>([&](auto chain) __attribute__((always_inline)) {
-            Array<std::int32_t, n> bits;
-            __builtin_memcpy(&bits, from + chain * n, sizeof bits);
+            const Bits bits = bits_at(j + chain * n);
             low[chain] = bits < low[chain] ? bits : low[chain];
             high[chain] = bits > high[chain] ? bits : high[chain];
         });
     };
-    for (std::size_t j = step; j + step < m; j += step) take_in(row + j);
-    take_in(row + m - step);
+    for (std::size_t j = step; j + step < m; j += step) take_in(j);
+    take_in(m - step);
     for (std::size_t chain = 1; chain < n_chains; ++chain) {
         low[0] = low[chain] < low[0] ? low[chain] : low[0];
         high[0] = high[chain] > high[0] ? high[chain] : high[0];
