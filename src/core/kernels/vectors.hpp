@@ -203,6 +203,14 @@ __attribute__((always_inline)) inline void unrolled(const Body& body) {
     }
 }
 
+// Calls body(value) with a value between 1 and `most` that is a constant at compile time.
+template <int most, class Body>
+__attribute__((always_inline)) inline void with_constant(int value, const Body& body) {
+    if constexpr (most > 1)
+        if (value < most) return with_constant<most - 1>(value, body);
+    body(Constant<most>{});
+}
+
 // Returns one bit for each lane: 1 if a >= b does not hold, which is so for NaN.
 inline std::uint64_t not_at_least(Floats a, Floats b) {
 #if defined(__AVX512BW__)
