@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 PRODUCT = "sgemm"  # stands for the matrix product, in place of a path
+TILE_ENTRIES = 2_000_000  # as in onebatchpam/_tiles.py, which is not imported here
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -57,16 +58,33 @@ def make_call(core: Any, case: dict[str, Any]) -> Callable[[], Any]:
 
 
 def make_comparison(core: Any, case: dict[str, Any], rows: NDArray[Any], columns: NDArray[Any]) -> Callable[[], Any]:
-    """Return a function that compares rows with columns, and shows the distances to what looks at them."""
-    out = np.empty((case["n"], case["m"]), np.float32)
+    """Return a function that compares rows with columns, and shows the distances to what looks at them.
+
+    If nothing looks at the distances, all are written out. A pass that looks at them fills one small tile again and
+    again, as the passes of the package do: the memory of all distances would cost more time than the distances.
+    """
+    n, m = case["n"], case["m"]
     packed = core.PackedColumns(columns, case["metric"], 0.0)
     if case["pass"] == "fill":
-        return lambda: packed.fill(rows, out, case["threads"])
+        block = np.empty((n, m), np.float32)
+        return lambda: packed.fill(rows, block, case["threads"])
+    per_tile = min(n, max(1, TILE_ENTRIES // m))
+    tile = np.empty((per_tile, m), np.float32)
+    parts = [rows[start : start + per_tile] for start in range(0, n, per_tile)]
+    viewers = {size: make_viewer(core, case, size) for size in {len(part) for part in parts}}
+
+    def fill_tiles() -> None:
+        for part in parts:
+            packed.fill(part, tile[: len(part)], viewers[len(part)])
+
+    return fill_tiles
+
+
+def make_viewer(core: Any, case: dict[str, Any], n_rows: int) -> Any:
+    """Return what looks at the distances of a tile."""
     if case["pass"] == "scan":
-        viewer = core.RowScanner(np.empty(len(rows), np.int32), np.empty(len(rows), np.float32), case["threads"])
-    else:
-        viewer = core.RowSummer(np.ones(len(columns)), np.empty(len(rows)), case["threads"])
-    return lambda: packed.fill(rows, out, viewer)
+        return core.RowScanner(np.empty(n_rows, np.int32), np.empty(n_rows, np.float32), case["threads"])
+    return core.RowSummer(np.ones(case["m"]), np.empty(n_rows), case["threads"])
 
 
 def measure(core: Any, case: dict[str, Any]) -> float:

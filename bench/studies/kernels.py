@@ -6,6 +6,14 @@ vector instructions on registers, without any load or store, measured by `kernel
 no compiler. `--against PATH` adds another build, such as the `_core` file of an older commit. All take turns in
 processes of their own (`kernel_worker.py`), and the quickest of all calls counts.
 
+For Manhattan the limit is three instructions for each vector of differences: subtract, drop the sign, add. So it is for
+Chebyshev, but AVX-512 drops the sign and takes the larger in one. The sum of |a - b| is also twice the sum of max(a, b)
+less the sums of a and of b, which needs two instructions; it is not used, because that last subtraction takes digits
+from the distances of near rows.
+
+With `--view scan` or `sum`, something looks at the distances of one small tile after the other, as in the passes over
+all rows; otherwise all distances are written out.
+
 With `--type float16`, the time of widening the rows to float32 counts; the product is that of float32.
 
 On a machine that others use, `--clock cpu` counts the time of the processor instead of that on the wall. It says little

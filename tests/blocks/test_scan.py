@@ -10,8 +10,8 @@ from onebatchpam.blocks.scan import TileScan
 from spaces import make_space
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-30])
-@pytest.mark.parametrize("m", [1, 3, 8, 15, 16, 17, 40])
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf, -1e-30])
+@pytest.mark.parametrize("m", [1, 3, 8, 15, 16, 17, 40, 64, 100, 131])
 def test_scan_sees_a_bad_entry_wherever_it_is(simd_level, m, value):
     for column in range(m):
         block = np.ones((3, m), dtype=np.float32)
@@ -21,14 +21,32 @@ def test_scan_sees_a_bad_entry_wherever_it_is(simd_level, m, value):
         assert not found.viewer.valid
 
 
-@pytest.mark.parametrize("m", [1, 3, 8, 15, 16, 17, 40])
-def test_scan_finds_the_first_smallest_and_the_largest(simd_level, m):
-    block = np.random.RandomState(m).randint(0, 5, (200, m)).astype(np.float32)
-    found = TileScan(200, 2)
+def assert_scan_is_right(block):
+    """Compare what a scan finds with what NumPy finds."""
+    found = TileScan(len(block), 2)
     found.viewer.see(block)
     assert (found.viewer.largest, found.viewer.valid) == (block.max(), True)
     np.testing.assert_array_equal(found.nearest, block.argmin(axis=1))
     np.testing.assert_array_equal(found.distances, block.min(axis=1))
+
+
+@pytest.mark.parametrize("widths", [range(1, 65), range(65, 201), [1000]], ids=["narrow", "middle", "wide"])
+def test_scan_finds_the_first_smallest_and_the_largest(simd_level, widths):
+    for m in widths:
+        rng = np.random.RandomState(m)
+        block = rng.randint(0, 5, (100, m)).astype(np.float32)  # with many ties
+        assert_scan_is_right(block)
+        block[(block == 0) & (rng.rand(*block.shape) < 0.5)] = -0.0
+        assert_scan_is_right(block)
+
+
+@pytest.mark.parametrize("m", [1, 5, 16, 63, 64, 65, 100, 130])
+def test_scan_finds_an_extreme_wherever_it_is(simd_level, m):
+    tiny, huge = np.float32(1e-45), np.finfo(np.float32).max
+    for value in (0.0, -0.0, tiny, huge):
+        block = np.full((m, m), 2.0, np.float32)
+        np.fill_diagonal(block, value)
+        assert_scan_is_right(block)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])

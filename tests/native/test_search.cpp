@@ -168,7 +168,7 @@ void test_fixed_medoids(const char* level) {
 }
 
 void test_scans(const char* level) {
-    for (const std::size_t m : {1, 5, 16, 33, 70}) {
+    for (const std::size_t m : {1, 5, 16, 33, 100, 70}) {
         const std::size_t n = m == 70 ? 4000 : 70;  // The last block is large enough for several threads.
         auto block = random_rows<float>(n, m, 4);
         for (float& d : block) d = std::floor(d / 8);  // This makes ties.

@@ -121,15 +121,15 @@ __attribute__((always_inline)) inline auto finished(const Tile& tile, Vector<T> 
 }
 
 // Finishes the totals of one row and stores them, without those of the padding of the last panel.
-template <class Metric, class Out, class T = typename Metric::Unit>
+template <class Metric, class Out, int vectors, class T = typename Metric::Unit>
 __attribute__((always_inline)) inline void store_row(const Tile& tile, std::size_t row, std::size_t first_column,
-                                                     Vector<T> (&totals)[Metric::vectors], Out* out) {
-    constexpr std::size_t width = panel_width<Metric>;
+                                                     Vector<T> (&totals)[vectors], Out* out) {
+    constexpr std::size_t width = vectors * lanes<T>;
     if constexpr (Metric::is_product) squares_from_products(tile, row, first_column, totals);
     const std::size_t n_columns = tile.n_columns - first_column;
     Out padded[width];
     Out* to = n_columns >= width ? out : padded;
-    unrolled<Metric::vectors>(
+    unrolled<vectors>(
         [&](auto v) __attribute__((always_inline)) { store(finished<Out, T>(tile, totals[v]), to + v * lanes<T>); });
     if (to == padded)
         for (std::size_t c = 0; c < n_columns; ++c) out[c] = padded[c];
@@ -197,32 +197,33 @@ inline void interleave_live(const Tile& tile, std::size_t group, std::size_t fir
     }
 }
 
-template <class Metric, int n_rows>
-using Sums = Vector<typename Metric::Unit>[n_rows][Metric::vectors];
+template <class Metric, int n_rows, int vectors>
+using Sums = Vector<typename Metric::Unit>[n_rows][vectors];
 
 // Adds the units begin, ..., end - 1 to the sums. With skips_units, these are positions among the live units.
-template <class Metric, bool skips_units, int n_rows, class T = typename Metric::Unit>
+template <class Metric, bool skips_units, int n_rows, int vectors, class T = typename Metric::Unit>
 __attribute__((always_inline)) inline void add_units(const Group<Metric, n_rows>& group, const T* panel,
-                                                     std::size_t begin, std::size_t end, Sums<Metric, n_rows>& sums) {
+                                                     std::size_t begin, std::size_t end,
+                                                     Sums<Metric, n_rows, vectors>& sums) {
 #pragma GCC unroll 2
     for (std::size_t i = begin; i < end; ++i) {
         const T* units = panel + (skips_units ? group.units[i] : i) * panel_width<Metric>;
-        Vector<T> b[Metric::vectors];
-        unrolled<Metric::vectors>([&](auto v) __attribute__((always_inline)) { b[v] = load(units + v * lanes<T>); });
+        Vector<T> b[vectors];
+        unrolled<vectors>([&](auto v) __attribute__((always_inline)) { b[v] = load(units + v * lanes<T>); });
         unrolled<n_rows>([&](auto row) __attribute__((always_inline)) {
             const Vector<T> a = group.unit(i, row);
-            unrolled<Metric::vectors>([&](auto v) __attribute__((always_inline)) {
+            unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
                 sums[row][v] = Metric::template step<row>(sums[row][v], a, b[v]);
             });
         });
     }
 }
 
-// Adds a run of units to the totals of a group of rows with the columns of a panel. The last run finishes and stores
-// them.
+// Adds a run of units to the totals of a group of rows with the columns in the first vectors of a panel. The last run
+// finishes and stores them.
 //
 // totals  IN/OUT  the totals of the runs before this one, and with it; not used if there is only one run
-template <class Metric, class Out, bool skips_units, int n_rows>
+template <class Metric, class Out, bool skips_units, int vectors, int n_rows>
 inline void fill_group(const Tile& tile, const Run& run, const Group<Metric, n_rows>& group, std::size_t first_column,
                        const typename Metric::Unit* panel, typename Metric::Unit* totals, Out* out,
                        std::size_t out_stride) {
@@ -234,18 +235,18 @@ inline void fill_group(const Tile& tile, const Run& run, const Group<Metric, n_r
     }
     if (run.is_last)  // The lines of the output are on their way while the units are added.
         for (std::size_t row = 0; row < n_rows; ++row)
-            for (std::size_t byte = 0; byte <= panel_width<Metric> * sizeof(Out); byte += 64)
+            for (std::size_t byte = 0; byte <= vectors * lanes<T> * sizeof(Out); byte += 64)
                 __builtin_prefetch(
                     reinterpret_cast<const char*>(out + (group.first_row + row) * out_stride + first_column) + byte, 1);
-    Sums<Metric, n_rows> sums;
+    Sums<Metric, n_rows, vectors> sums;
     unrolled<n_rows>([&](auto row) __attribute__((always_inline)) {
-        unrolled<Metric::vectors>([&](auto v) __attribute__((always_inline)) { sums[row][v] = Vector<T>{}; });
+        unrolled<vectors>([&](auto v) __attribute__((always_inline)) { sums[row][v] = Vector<T>{}; });
     });
-    add_units<Metric, skips_units, n_rows>(group, panel, begin, end, sums);
+    add_units<Metric, skips_units>(group, panel, begin, end, sums);
     unrolled<n_rows>([&](auto r) __attribute__((always_inline)) {
         const auto row = static_cast<std::size_t>(r);
         T* of_row = totals + row * panel_width<Metric>;
-        unrolled<Metric::vectors>([&](auto v) __attribute__((always_inline)) {
+        unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
             Vector<T>& sum = sums[r][v];
             if (Metric::is_product && run.is_first) return;
             const Vector<T> before = run.is_first ? broadcast(static_cast<const T*>(tile.bases)[group.first_row + row])
@@ -256,33 +257,45 @@ inline void fill_group(const Tile& tile, const Run& run, const Group<Metric, n_r
                 sum = before + sum;
         });
         if (run.is_last)
-            store_row<Metric>(tile, group.first_row + row, first_column, sums[r],
-                              out + (group.first_row + row) * out_stride + first_column);
+            store_row<Metric, Out>(tile, group.first_row + row, first_column, sums[r],
+                                   out + (group.first_row + row) * out_stride + first_column);
         else
-            unrolled<Metric::vectors>([&](auto v)
-                                          __attribute__((always_inline)) { store(sums[r][v], of_row + v * lanes<T>); });
+            unrolled<vectors>([&](auto v) __attribute__((always_inline)) { store(sums[r][v], of_row + v * lanes<T>); });
     });
 }
 
+// Does so for all groups of a tile. This function is not inlined: it is there once for each number of vectors, and GCC
+// would keep variables of the loops around it in registers, but a sum of the innermost loop in memory.
+template <class Metric, class Out, bool skips_units, int vectors, class T = typename Metric::Unit>
+__attribute__((noinline)) void fill_panel(const Tile& tile, const Run& run, std::size_t first_column, T* totals,
+                                          Out* out, std::size_t out_stride) {
+    constexpr int per_group = Metric::rows_per_group;
+    constexpr std::size_t width = panel_width<Metric>;
+    const T* panel = static_cast<const T*>(tile.panels) + first_column * tile.n_units;
+    std::size_t group = 0, row = 0;
+    for (; row + per_group <= tile.n_rows; ++group, row += per_group)
+        fill_group<Metric, Out, skips_units, vectors, per_group>(tile, run, {tile, group, row}, first_column, panel,
+                                                                 totals + row * width, out, out_stride);
+    for (; row < tile.n_rows; ++group, ++row)
+        fill_group<Metric, Out, skips_units, vectors, 1>(tile, run, {tile, group, row}, first_column, panel,
+                                                         totals + row * width, out, out_stride);
+}
+
+// Fills a tile. The vectors of the last panel that hold nothing but padding are left out.
 template <class Metric, class Out, bool skips_units>
 void fill_rows(const Tile& tile, Out* out, std::size_t out_stride) {
     using T = typename Metric::Unit;
     constexpr std::size_t width = panel_width<Metric>, block = columns_per_block / width * width;
-    constexpr int per_group = Metric::rows_per_group;
-    const std::size_t n_groups = tile.n_rows / per_group, n_grouped = n_groups * per_group;
     for (std::size_t start = 0; start < tile.n_columns; start += block) {
         const std::size_t rest = tile.n_columns - start, stop = start + (rest < block ? rest : block);
         for (Run run = run_of<T>(0, tile.n_units);; run = run_of<T>(run.end, tile.n_units)) {
             for (std::size_t column = start; column < stop; column += width) {
-                const T* panel = static_cast<const T*>(tile.panels) + column * tile.n_units;
                 T* totals = static_cast<T*>(tile.totals) + (column - start) * tile.n_rows;
-                std::size_t row = 0;
-                for (std::size_t group = 0; group < n_groups; ++group, row += per_group)
-                    fill_group<Metric, Out, skips_units, per_group>(tile, run, {tile, group, row}, column, panel,
-                                                                    totals + row * width, out, out_stride);
-                for (; row < tile.n_rows; ++row)
-                    fill_group<Metric, Out, skips_units, 1>(tile, run, {tile, n_groups + row - n_grouped, row}, column,
-                                                            panel, totals + row * width, out, out_stride);
+                const std::size_t n_vectors = (stop - column + lanes<T> - 1) / lanes<T>;
+                with_constant<Metric::vectors>(
+                    static_cast<int>(n_vectors), [&](auto vectors) __attribute__((always_inline)) {
+                        fill_panel<Metric, Out, skips_units, vectors>(tile, run, column, totals, out, out_stride);
+                    });
             }
             if (run.is_last) break;
         }

@@ -142,21 +142,31 @@ double capped_sum(const float* row, const float* caps, const double* weights, st
     return weighted_sum_of([=](std::size_t j) { return row[j] < caps[j] ? row[j] : caps[j]; }, weights, m);
 }
 
-// Returns the column of the first entry that is at most `bound`. There must be such an entry.
+// Returns the column of the first entry that is at most `bound`. There must be such an entry. The last vectors overlap
+// those before them, because an entry may be looked at twice.
 std::size_t first_not_above(const float* row, std::size_t m, float bound) {
     constexpr std::size_t step = lanes<float>;
-    constexpr std::uint64_t all_lanes = (std::uint64_t{1} << step) - 1;
     const Floats bounds = broadcast(bound);
+    const auto above = [&](std::size_t j) { return less_than(bounds, load(row + j)); };
+    const auto above_of_64 = [&](std::size_t j) {
+        std::uint64_t bits = 0;
+        for (std::size_t v = 0; v < 64; v += step) bits |= above(j + v) << v;
+        return bits;
+    };
+    const auto first = [](std::size_t j, std::uint64_t bits) {
+        return j + static_cast<std::size_t>(__builtin_ctzll(~bits));
+    };
     std::size_t j = 0;
-    for (; j + 64 <= m; j += 64) {  // 64 at a time, because a branch for each vector takes longer than the comparison
-        std::uint64_t above = 0;
-        for (std::size_t v = 0; v < 64; v += step) above |= less_than(bounds, load(row + j + v)) << v;
-        if (~above) return j + static_cast<std::size_t>(__builtin_ctzll(~above));
+    if (m >= 64) {  // 64 at a time, because a branch for each vector takes longer than the comparison
+        for (; j + 64 < m; j += 64)
+            if (const std::uint64_t bits = above_of_64(j); ~bits) return first(j, bits);
+        return first(m - 64, above_of_64(m - 64));
     }
-    for (; j + step <= m; j += step)
-        if (const std::uint64_t not_above = ~less_than(bounds, load(row + j)) & all_lanes)
-            return j + static_cast<std::size_t>(__builtin_ctzll(not_above));
-    while (j + 1 < m && row[j] > bound) ++j;
+    constexpr std::uint64_t all_lanes = (std::uint64_t{1} << step) - 1;
+    for (; j + step < m; j += step)
+        if (const std::uint64_t bits = above(j); bits != all_lanes) return first(j, bits);
+    if (m >= step) return first(m - step, above(m - step));
+    while (row[j] > bound) ++j;
     return j;
 }
 
@@ -174,30 +184,84 @@ bool is_valid_row(const float* row, std::size_t m) {
     return valid;
 }
 
-RowScan scan_row(const float* row, std::size_t m) {
-    constexpr std::size_t step = lanes<float>;
-    float smallest = row[0], greatest = row[0];
-    bool valid = true;
-    const auto take_in = [&](float low, float high, bool is_valid) {
-        smallest = low < smallest ? low : smallest;
-        greatest = high > greatest ? high : greatest;
-        valid &= is_valid;
-    };
-    std::size_t j = 0;
-    if (m >= step) {
-        Floats low = load(row), high = low;
-        std::uint64_t negative = 0;  // not zero once an entry was negative or NaN
-        for (; j + step <= m; j += step) {
-            const Floats d = load(row + j);
-            low = minimum(d, low);
-            high = maximum(d, high);
-            negative |= not_at_least(d, Floats{});
-        }
-        for (std::size_t lane = 0; lane < step; ++lane) take_in(low[lane], high[lane], negative == 0);
+// The smallest and the largest of some integers.
+struct Range {
+    std::int32_t low, high;
+};
+
+// Returns the range of the lanes of two vectors, found by halves.
+template <std::size_t n>
+inline Range range_of_lanes(Array<std::int32_t, n> low, Array<std::int32_t, n> high) {
+    if constexpr (n == 1) {
+        return {low[0], high[0]};
+    } else {
+        Array<std::int32_t, n / 2> lows[2], highs[2];
+        __builtin_memcpy(lows, &low, sizeof low);
+        __builtin_memcpy(highs, &high, sizeof high);
+        return range_of_lanes<n / 2>(lows[0] < lows[1] ? lows[0] : lows[1], highs[0] > highs[1] ? highs[0] : highs[1]);
     }
-    for (; j < m; ++j) take_in(row[j], row[j], row[j] >= 0);
-    valid &= greatest <= __FLT_MAX__;
-    return {valid ? static_cast<std::int32_t>(first_not_above(row, m, smallest)) : 0, smallest, greatest, valid};
+}
+
+// Returns the range of the bits of m floats, which are read as integers, in `n_chains` vectors of n at a time: one
+// chain of comparisons would wait for each of its results. The last vectors overlap those before them, because an entry
+// may count twice; so m must not be less than n_chains * n.
+template <std::size_t n_chains, std::size_t n>
+inline Range range_of_bits(const float* row, std::size_t m) {
+    using Bits = Array<std::int32_t, n>;
+    constexpr std::size_t step = n_chains * n;
+    const auto bits_at = [=](std::size_t j) __attribute__((always_inline)) {
+        Bits bits;
+        __builtin_memcpy(&bits, row + j, sizeof bits);
+        return bits;
+    };
+    Bits low[n_chains], high[n_chains];
+    unrolled<n_chains>([&](auto chain)
+                           __attribute__((always_inline)) { low[chain] = high[chain] = bits_at(chain * n); });
+    const auto take_in = [&](std::size_t j) __attribute__((always_inline)) {
+        unrolled<n_chains>([&](auto chain) __attribute__((always_inline)) {
+            const Bits bits = bits_at(j + chain * n);
+            low[chain] = bits < low[chain] ? bits : low[chain];
+            high[chain] = bits > high[chain] ? bits : high[chain];
+        });
+    };
+    for (std::size_t j = step; j + step < m; j += step) take_in(j);
+    take_in(m - step);
+    for (std::size_t chain = 1; chain < n_chains; ++chain) {
+        low[0] = low[chain] < low[0] ? low[chain] : low[0];
+        high[0] = high[chain] > high[0] ? high[chain] : high[0];
+    }
+    return range_of_lanes<n>(low[0], high[0]);
+}
+
+inline Range range_of_bits(const float* row, std::size_t m) {
+    constexpr std::size_t n = lanes<float>;
+    if (m >= 4 * n) return range_of_bits<4, n>(row, m);
+    if (m >= n) return range_of_bits<1, n>(row, m);
+    return m >= 4 ? range_of_bits<1, 4>(row, m) : range_of_bits<1, 1>(row, m);
+}
+
+// As scan_row, for entries of any kind.
+RowScan scan_any_row(const float* row, std::size_t m) {
+    RowScan scan{0, row[0], row[0], true};
+    for (std::size_t j = 0; j < m; ++j) {
+        scan.min = row[j] < scan.min ? row[j] : scan.min;
+        scan.max = row[j] > scan.max ? row[j] : scan.max;
+        scan.valid &= row[j] >= 0 && row[j] <= __FLT_MAX__;
+    }
+    if (scan.valid) scan.argmin = static_cast<std::int32_t>(first_not_above(row, m, scan.min));
+    return scan;
+}
+
+// Floats without a sign have the order of their bits. Negative numbers, -0 and some NaNs have negative bits; infinity
+// and the other NaNs have larger bits than all numbers.
+RowScan scan_row(const float* row, std::size_t m) {
+    constexpr std::int32_t infinity = 0x7f800000;
+    const Range range = range_of_bits(row, m);
+    if (range.low < 0 || range.high >= infinity) return scan_any_row(row, m);
+    float low, high;
+    std::memcpy(&low, &range.low, sizeof low);
+    std::memcpy(&high, &range.high, sizeof high);
+    return {static_cast<std::int32_t>(first_not_above(row, m, low)), low, high, true};
 }
 
 }  // namespace

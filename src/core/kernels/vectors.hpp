@@ -64,25 +64,21 @@ inline Vector<T> broadcast(T value) {
     return value - Vector<T>{};  // Subtracting zero keeps every value; adding zero would change -0.
 }
 
-// Returns a > b ? a : b, or a < b ? a : b, for each lane. Not every compiler finds the instruction for it.
+// Returns a > b ? a : b for each lane. Not every compiler finds the instruction for it.
 #if defined(__AVX512BW__)
 inline Floats maximum(Floats a, Floats b) { return _mm512_maskz_max_ps(0xffff, a, b); }
 inline Doubles maximum(Doubles a, Doubles b) { return _mm512_maskz_max_pd(0xff, a, b); }
-inline Floats minimum(Floats a, Floats b) { return _mm512_maskz_min_ps(0xffff, a, b); }
 #elif defined(__AVX2__)
 inline Floats maximum(Floats a, Floats b) { return _mm256_max_ps(a, b); }
 inline Doubles maximum(Doubles a, Doubles b) { return _mm256_max_pd(a, b); }
-inline Floats minimum(Floats a, Floats b) { return _mm256_min_ps(a, b); }
 #elif defined(__SSE2__)
 inline Floats maximum(Floats a, Floats b) { return _mm_max_ps(a, b); }
 inline Doubles maximum(Doubles a, Doubles b) { return _mm_max_pd(a, b); }
-inline Floats minimum(Floats a, Floats b) { return _mm_min_ps(a, b); }
 #else
 template <class V>
 inline V maximum(V a, V b) {
     return a > b ? a : b;
 }
-inline Floats minimum(Floats a, Floats b) { return a < b ? a : b; }
 #endif
 
 inline float square_root(float x) { return __builtin_sqrtf(x); }
@@ -205,6 +201,14 @@ __attribute__((always_inline)) inline void unrolled(const Body& body) {
         body(Constant<first>{});
         unrolled<n, first + 1>(body);
     }
+}
+
+// Calls body(value) with a value between 1 and `most` that is a constant at compile time.
+template <int most, class Body>
+__attribute__((always_inline)) inline void with_constant(int value, const Body& body) {
+    if constexpr (most > 1)
+        if (value < most) return with_constant<most - 1>(value, body);
+    body(Constant<most>{});
 }
 
 // Returns one bit for each lane: 1 if a >= b does not hold, which is so for NaN.
