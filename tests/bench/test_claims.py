@@ -276,3 +276,18 @@ def test_the_other_algorithms_are_judged_by_both_objectives():
     assert set(table["seconds, median"]) == {"0.6"}
     assert table["medoids"].tolist() == ["10"] * 5 + ["3"]
     assert table.loc["DynMSC", "ΔRO, in %"] == "–"  # a sum over fewer medoids cannot be compared
+
+
+def test_runs_whose_records_have_no_seconds_are_made_again(tmp_path, monkeypatch, capsys):
+    X = np.random.RandomState(0).rand(60, 2)
+    monkeypatch.setattr(beyond, "load", lambda name, folder: X)
+    monkeypatch.setattr(beyond, "DATASETS", ("mapping",))
+    monkeypatch.setattr(beyond, "KS", (4,))
+    command, store = ["beyond", "--seeds", "2", "--results", str(tmp_path)], Store(tmp_path, "beyond")
+    run = Run("mapping", None, 4, "manhattan", "FasterPAM", 0)
+    store.append({**run.as_dict(), "objective": 1.0, "silhouette": 0.0, "share": 1.0})
+    assert main(command) == 0
+    assert all("seconds" in record for record in store.read().values())
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "seed=" not in capsys.readouterr().out
