@@ -11,7 +11,8 @@ from typing import Any
 
 from bench.measure.records import RESULTS, Store
 from bench.methods.table import CONTESTANTS
-from bench.report.figures import COLOURS, FRONT, Point, find_front, list_points
+from bench.report import palette
+from bench.report.figures import FRONT, Point, find_front, list_points
 from bench.report.report import read_scores
 from bench.report.scores import Scores
 from bench.report.tables import average, choose_datasets
@@ -44,7 +45,7 @@ def draw_bars(scores: Scores, path: Path) -> Path:
     for column, dataset in zip(axes.T, datasets, strict=True):
         for axis, (measure, (label, scale, options)) in zip(column, SIDES.items(), strict=True):
             bars = average(scores, [dataset], scores.ks, measure).reindex(methods)
-            axis.barh(range(len(bars)), bars["mean"], xerr=bars["std"].fillna(0), color=COLOURS["paper"], height=0.7)
+            axis.barh(range(len(bars)), bars["mean"], xerr=bars["std"].fillna(0), color=palette.KINDS["paper"], height=0.7)
             axis.set_yticks(range(len(methods)), methods)
             axis.set_xscale(scale, **options)
             axis.set(title=dataset, xlabel=label, ylim=(len(methods) - 0.4, -0.6))
@@ -74,7 +75,7 @@ def draw_front(axis: Any, points: list[Point], methods: list[str]) -> None:
     front = find_front(points)
     axis.plot([x for x, _, _ in front], [y for _, y, _ in front], color=FRONT, linewidth=1)
     for x, y, method in points:
-        colour = FRONT if (x, y, method) in front else COLOURS["paper"]
+        colour = FRONT if (x, y, method) in front else palette.KINDS["paper"]
         axis.scatter(x, y, color=colour, s=12)
         number, above = methods.index(method) + 1, 4 if method in methods[::2] else -11
         axis.annotate(str(number), (x, y), (0, above), textcoords="offset points", ha="center", color=colour, size=8)
