@@ -45,7 +45,8 @@ def draw_bars(scores: Scores, path: Path) -> Path:
     for column, dataset in zip(axes.T, datasets, strict=True):
         for axis, (measure, (label, scale, options)) in zip(column, SIDES.items(), strict=True):
             bars = average(scores, [dataset], scores.ks, measure).reindex(methods)
-            axis.barh(range(len(bars)), bars["mean"], xerr=bars["std"].fillna(0), color=palette.KINDS["paper"], height=0.7)
+            deviations, colour = bars["std"].fillna(0), palette.KINDS["paper"]
+            axis.barh(range(len(bars)), bars["mean"], xerr=deviations, color=colour, height=0.7)
             axis.set_yticks(range(len(methods)), methods)
             axis.set_xscale(scale, **options)
             axis.set(title=dataset, xlabel=label, ylim=(len(methods) - 0.4, -0.6))
