@@ -68,7 +68,9 @@ def order_greedily(
     step is an upper bound: only the medoid with the largest one is evaluated again, until the largest is up to date.
     """
     order = list(range(n_fixed)) if n_fixed else [int(np.argmin(alone))]
-    nearest = block[order].min(axis=0)
+    nearest = block[order[0]].copy()
+    for place in order[1:]:  # one row after the other: a copy of many fixed rows would take seconds without an answer
+        np.minimum(nearest, block[place], out=nearest)
     loss = evaluate(nearest[np.newaxis], weights, nearest)
     gains = np.full(len(block), np.inf)
     gains[order] = -np.inf
