@@ -400,7 +400,7 @@ void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
 }
 
 void fill_custom(const CustomMetric& self, Matrix<double> rows, Matrix<double> columns, bool rows_first,
-                 Aligned<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int n_threads) {
+                 MatrixOut<double> out, int n_threads) {
     check_row_length("rows", rows, columns.shape(1), "features");
     check_shape("out", out, {rows.shape(0), columns.shape(0)}, "rows x columns");
     self.fill(rows.data(), rows.shape(0), columns.data(), columns.shape(0), rows.shape(1), rows_first, out.data(),
