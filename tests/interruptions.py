@@ -180,7 +180,7 @@ ALGORITHMS = {
     "OneBatchPAM, recomputed": Case(batch(100, batch_size=1000, memory_limit=0), dense(60), 200_000, "swap search"),
     "OneBatchPAM, refinement": Case(batch(100, batch_size=100), dense(500), 40_000, "refinement"),
     "OneBatchPAM, pool search": Case(batch(300, batch_size=600, refine=0, n_init=3), dense(2), 20_000, "pool search"),
-    "OneBatchPAM, least sizes": Case(fit_equal_clusters, dense(2), 20_000, "cluster sizes"),
+    "OneBatchPAM, minimum sizes": Case(fit_equal_clusters, dense(2), 20_000, "cluster sizes"),
     "OneBatchPAM, core": Case(batch(50, batch_size=500, refine=0, effort="best"), dense(100), 20_000, "core"),
     "OneBatchPAM, from a file": Case(batch(batch_size=10_000, memory_limit=0), make_file, 200_000),
     "OneBatchPAM, on Dask": Case(fit_on_dask, dense(100), 300_000, needs="dask"),

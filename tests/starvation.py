@@ -99,7 +99,7 @@ CALLS = {
     "KMC2": fit_by(KMC2(3, n_jobs=2, random_state=0)),
     "DynMSC": lambda X: DynMSC(4, batch_size=200, n_jobs=2, random_state=0).fit(X[:1000]).labels_,
     "precomputed": fit_matrix,
-    "least size": fit_by(batch(min_cluster_size=100)),
+    "minimum size": fit_by(batch(min_cluster_size=100)),
     "best effort": lambda X: batch(effort="best").fit(X[:1500]).labels_,
     "lower_bound": lambda X: lower_bound(X[:600], [1, 2, 3], random_state=0).bound,
     "lower_bound by a sample": lambda X: lower_bound(X, [1, 2, 3], confidence=0.9, random_state=0).bound,

@@ -35,7 +35,7 @@ ESTIMATORS = {
     if inspect.isclass(value) and issubclass(value, MedoidEstimator)
 }
 
-# Clusters, at most, of which a case asks for a least size; with more of them, each swap takes long.
+# Clusters, at most, of which a case asks for a minimum size; with more of them, each swap takes long.
 MOST_SIZED_CLUSTERS = 50
 
 

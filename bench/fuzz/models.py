@@ -152,7 +152,7 @@ def check_distinct_medoids(case: Case, model: MedoidEstimator) -> None:
 
 
 def check_sizes(case: Case, model: MedoidEstimator) -> None:
-    """With a least size, clusters lack no more in total than without, and nothing changes if all are large enough."""
+    """With a minimum size, clusters lack no more in total than without, and nothing changes if all are large enough."""
     least = case.parameters.get("min_cluster_size")
     if least is None:
         return

@@ -50,8 +50,8 @@ def draw_figures(scores: Scores, folder: Path) -> list[Picture]:
     return [picture for picture in pictures if picture is not None]
 
 
-def _open_figure(n_axes: int, width: float, height: float, n_lines: int = 1, **options: Any) -> tuple[Any, Any]:
-    """Return a figure that belongs to no window, and its axes side by side, in one line or in several."""
+def open_figure(n_axes: int, width: float, height: float, n_lines: int = 1, **options: Any) -> tuple[Any, Any]:
+    """Return a figure that belongs to no window, and its axes, so many side by side in each line."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -86,7 +86,7 @@ def draw_growth(scores: Scores, folder: Path) -> Picture | None:
     dataset = cells.groupby("dataset")["k"].nunique().idxmax()
     name, n = dataset.split(" (")[0], cells.loc[cells["dataset"] == dataset, "n"].iloc[0]
     runs = scores.runs[scores.runs["fault"].isna()].dropna(subset=["n"])
-    figure, axes = _open_figure(2, 11, 8, n_lines=2)
+    figure, axes = open_figure(2, 11, 8, n_lines=2)
     _draw_lines(axes[0], scores, runs[runs["k"] == k], "n", f"{name}, k = {k}")
     _draw_lines(axes[1], scores, runs[runs["dataset"] == dataset], "k", f"{name}, n = {n:,.0f}")
     _add_legend(figure, *axes[0, 0].get_legend_handles_labels())
@@ -128,7 +128,7 @@ def draw_bars(scores: Scores, dataset: str, folder: Path) -> Picture | None:
     if not methods:
         return None
     labels = [name if sides["rt"].loc[name, "cells"] == planned[name] else f"{name} *" for name in methods]
-    figure, axes = _open_figure(2, 11, 1.6 + 0.3 * len(methods), sharey=True)
+    figure, axes = open_figure(2, 11, 1.6 + 0.3 * len(methods), sharey=True)
     _draw_side(axes[0], sides["rt"].loc[methods], "RT (%), log scale")
     _draw_side(axes[1], sides["delta_ro"].loc[methods], "ΔRO (%)")
     axes[0].set_xscale("log")
@@ -164,7 +164,7 @@ def draw_ranks(scores: Scores, folder: Path, methods: Sequence[str] | None = Non
     ranks, groups = ranking.mean_ranks, ranking.find_groups()
     n_left = (len(ranks) + 1) // 2
     below = 0.35 * len(groups) + 0.6  # the labels begin below the bars
-    figure, axis = _open_figure(1, 11, 1.4 + 0.3 * (below + n_left))
+    figure, axis = open_figure(1, 11, 1.4 + 0.3 * (below + n_left))
     first, last = 1, len(ranks)
     axis.set(xlim=(first, last), ylim=(-below - n_left, 2), yticks=[], xticks=range(first, last + 1))
     axis.spines[["left", "top", "right"]].set_visible(False)
@@ -209,7 +209,7 @@ def draw_pareto(scores: Scores, dataset: str, k: int, folder: Path) -> Picture |
         return None
     best = min(objective for _, objective, _ in points)
     near = [point for point in points if point[1] <= NEAR_THE_BEST * best]
-    figure, axes = _open_figure(2, 14, 5)
+    figure, axes = open_figure(2, 14, 5)
     ranks = {method: rank for rank, (_, _, method) in enumerate(sorted(points), start=1)}
     front = find_front(points)
     _draw_front(axes[0], points, front, ranks)

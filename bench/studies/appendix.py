@@ -12,7 +12,7 @@ from typing import Any
 from bench.measure.records import RESULTS, Store
 from bench.methods.table import CONTESTANTS
 from bench.report import palette
-from bench.report.figures import FRONT, Point, find_front, list_points
+from bench.report.figures import FRONT, Point, find_front, list_points, open_figure
 from bench.report.report import read_scores
 from bench.report.scores import Scores
 from bench.report.tables import average, choose_datasets
@@ -41,7 +41,8 @@ def list_methods(scores: Scores) -> list[str]:
 def draw_bars(scores: Scores, path: Path) -> Path:
     """Draw RT above ΔRO, averages over k with standard deviations, with a column of panels for each data set."""
     datasets, methods = list_datasets(scores), list_methods(scores)
-    figure, axes = open_figure(len(SIDES), len(datasets), 14, 1 + 0.42 * len(methods), sharey=True, sharex="row")
+    shared: dict[str, Any] = {"sharey": True, "sharex": "row", "squeeze": False}
+    figure, axes = open_figure(len(datasets), 14, 1 + 0.42 * len(methods), len(SIDES), **shared)
     for column, dataset in zip(axes.T, datasets, strict=True):
         for axis, (measure, (label, scale, options)) in zip(column, SIDES.items(), strict=True):
             bars = average(scores, [dataset], scores.ks, measure).reindex(methods)
@@ -60,7 +61,7 @@ def draw_fronts(halves: list[Scores], path: Path) -> Path:
     places = [(scores, dataset, k) for scores in halves for dataset in list_datasets(scores) for k in FRONT_KS]
     methods = list_methods(halves[0])
     n_lines = -(-(len(places) + 1) // N_COLUMNS)
-    figure, axes = open_figure(n_lines, N_COLUMNS, 14, 3.1 * n_lines)
+    figure, axes = open_figure(N_COLUMNS, 14, 3.1 * n_lines, n_lines)
     for axis, (scores, dataset, k) in zip(axes.flat, places, strict=False):
         points = [point for point in list_points(scores, dataset, k) if point[2] in methods]
         draw_front(axis, points, methods)
@@ -82,14 +83,6 @@ def draw_front(axis: Any, points: list[Point], methods: list[str]) -> None:
         axis.annotate(str(number), (x, y), (0, above), textcoords="offset points", ha="center", color=colour, size=8)
     axis.set_xscale("log")
     axis.margins(0.1)
-
-
-def open_figure(n_lines: int, n_columns: int, width: float, height: float, **options: Any) -> tuple[Any, Any]:
-    """Return a figure that belongs to no window, and its axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(n_lines, n_columns, squeeze=False, **options)
 
 
 def save(figure: Any, path: Path) -> Path:

@@ -34,7 +34,10 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @cache
 def make_rows(dataset: str) -> NDArray[np.float64]:
-    """Return the rows of a data set; "corners" and "places" have few distinct ones, so objectives differ or do not."""
+    """Return the rows of a data set.
+
+    "corners" and "places" have few distinct rows, so that objectives differ by a lot or not at all.
+    """
     if dataset == "corners":
         return np.repeat(np.eye(3), CORNERS, axis=0)
     if dataset == "places":

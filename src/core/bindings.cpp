@@ -400,7 +400,7 @@ void init_custom(CustomMetric* self, nb::capsule capsule, bool takes_data) {
 }
 
 void fill_custom(const CustomMetric& self, Matrix<double> rows, Matrix<double> columns, bool rows_first,
-                 Aligned<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int n_threads) {
+                 MatrixOut<double> out, int n_threads) {
     check_row_length("rows", rows, columns.shape(1), "features");
     check_shape("out", out, {rows.shape(0), columns.shape(0)}, "rows x columns");
     self.fill(rows.data(), rows.shape(0), columns.data(), columns.shape(0), rows.shape(1), rows_first, out.data(),
@@ -444,9 +444,11 @@ NB_MODULE(_core, module) {
         .def_prop_ro("largest", &RowScanner::largest, "The largest entry.")
         .def_prop_ro("valid", &RowScanner::valid, "Whether all entries are finite and not negative.");
     nb::class_<RowSummer, Viewer>(
-        module, "RowSummer", "Writes the weighted sum of each row; no entry counts more than the cap of its column.")
+        module, "RowSummer",
+        "Writes the weighted sum of each row; no entry counts more than the cap of its column. Checks all entries.")
         .def("__init__", init_summer, "weights"_a.noconvert(), "sums"_a.noconvert(), "n_threads"_a,
-             "caps"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>());
+             "caps"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>())
+        .def_prop_ro("valid", &RowSummer::valid, "Whether all entries are finite and not negative.");
     nb::class_<RowTransposer, Viewer>(module, "RowTransposer",
                                       "Writes the rows to the columns of another block; checks all entries.")
         .def("__init__", init_transposer, "transposed"_a.noconvert(), "n_threads"_a, nb::keep_alive<1, 2>())

@@ -46,11 +46,17 @@ bool RowScanner::valid() const {
     return std::all_of(found_.begin(), found_.end(), [](const Found& found) { return found.valid; });
 }
 
-void RowSummer::see(const BlockView& rows, std::size_t first, int) {
+void RowSummer::see(const BlockView& rows, std::size_t first, int thread) {
     const Kernels& level = kernels();
-    for (std::size_t i = 0; i < rows.n_rows; ++i)
+    for (std::size_t i = 0; i < rows.n_rows; ++i) {
         sums_[first + i] = caps_ ? level.capped_sum(rows.row(i), caps_, weights_, rows.n_columns)
                                  : level.weighted_sum(rows.row(i), weights_, rows.n_columns);
+        are_valid_[static_cast<std::size_t>(thread)] &= level.is_valid_row(rows.row(i), rows.n_columns);
+    }
+}
+
+bool RowSummer::valid() const {
+    return std::all_of(are_valid_.begin(), are_valid_.end(), [](char is_valid) { return is_valid; });
 }
 
 void RowTransposer::see(const BlockView& rows, std::size_t first, int thread) {

@@ -77,7 +77,7 @@ private:
     std::vector<Found> found_;  // n_threads
 };
 
-// Adds up the entries of each row.
+// Adds up the entries of each row, and checks them: a cap hides an entry that is not finite from the sum.
 class RowSummer : public Viewer {
 public:
     // weights  IN   n_columns
@@ -85,14 +85,21 @@ public:
     // sums     OUT  n_rows: weighted sum of the entries of each row
     RowSummer(std::size_t n_rows, std::size_t n_columns, const double* weights, const float* caps, double* sums,
               int n_threads)
-        : Viewer(n_rows, n_columns, n_threads), weights_(weights), caps_(caps), sums_(sums) {}
+        : Viewer(n_rows, n_columns, n_threads),
+          weights_(weights),
+          caps_(caps),
+          sums_(sums),
+          are_valid_(static_cast<std::size_t>(n_threads), 1) {}
 
     void see(const BlockView& rows, std::size_t first, int thread) override;
+
+    bool valid() const;  // whether all entries are finite and not negative
 
 private:
     const double* weights_;
     const float* caps_;
     double* sums_;
+    std::vector<char> are_valid_;  // n_threads: whether all entries that a thread has seen are valid
 };
 
 // Writes the rows to the columns of another block, and checks the entries.

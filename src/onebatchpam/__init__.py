@@ -9,8 +9,9 @@ names that their doors (`__init__.py`) export:
                  └────────────────────────────▶ batch ─────┘
 
 `dask` and `evaluation` stand above all of these rooms, `report` above them, and `cli` on top. The files `_draws`,
-`_run`, `_memory`, `_tiles`, `_parameters`, `_progress`, `_interrupts`, `_show`, `_warn` and `_optional` lie below them
-and serve every room; `_core`, the native code, lies at the bottom. `_old_names` opens models that older versions saved.
+`_run`, `_memory`, `_tiles`, `_parameters`, `_progress`, `_interrupts`, `_show`, `_warn`, `_new_files` and `_optional`
+lie below them and serve every room; `_core`, the native code, lies at the bottom. `_old_names` opens models that older
+versions saved.
 """
 
 from importlib import import_module

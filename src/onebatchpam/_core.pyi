@@ -125,7 +125,7 @@ class RowScanner(Viewer):
 
 class RowSummer(Viewer):
     """
-    Writes the weighted sum of each row; no entry counts more than the cap of its column.
+    Writes the weighted sum of each row; no entry counts more than the cap of its column. Checks all entries.
     """
 
     def __init__(
@@ -136,6 +136,9 @@ class RowSummer(Viewer):
         caps: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | None = None,
     ) -> None: ...
+    @property
+    def valid(self) -> bool:
+        """Whether all entries are finite and not negative."""
 
 class RowTransposer(Viewer):
     """Writes the rows to the columns of another block; checks all entries."""

@@ -49,6 +49,14 @@ def test_sizes_are_those_of_the_fit_and_counts_come_close(n, p, k, parameters):
     assert all(seconds > 0 for seconds in cost.seconds.values())
 
 
+def test_starts_without_swaps_are_not_combined():
+    X = np.random.RandomState(0).standard_normal((2000, 5)).astype("float32")
+    model = OneBatchPAM(20, batch_size=300, n_init=3, max_iter=0, random_state=0)
+    cost = model.estimate_cost(X)
+    assert cost.n_distances == model.fit(X).n_distances_
+    assert "pool search" not in {**cost.seconds, **model.fit_seconds_}
+
+
 @pytest.mark.parametrize("k", [5, 40])
 def test_a_search_on_a_sample(k, monkeypatch):
     monkeypatch.setattr(sample, "MANY_ROWS", 3000)

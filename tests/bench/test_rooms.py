@@ -72,3 +72,9 @@ def test_a_door_has_a_note_and_nothing_else(room):
     tree = ast.parse((BENCH / room / "__init__.py").read_text())
     assert len(tree.body) == 1
     assert 5 <= len(ast.get_docstring(tree).splitlines()) <= 20
+
+
+def test_the_note_of_the_studies_names_each_command():
+    studies = [path for path in (BENCH / "studies").glob("*.py") if "def add_command" in path.read_text()]
+    note = (BENCH / "studies" / "__init__.py").read_text()
+    assert [path.name for path in studies if f"`{path.name}`" not in note] == []

@@ -144,6 +144,11 @@ def test_a_mask_that_hides_nothing_is_none():
     assert OneBatchPAM(2, random_state=0).fit(np.ma.masked_array(X, np.zeros_like(X, bool))).inertia_ == expected
 
 
-def test_longdoubles_beyond_float64():
+@pytest.mark.skipif(np.finfo(np.longdouble).max <= np.finfo(float).max, reason="longdouble is float64 here")
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_longdoubles(form):
+    long = X.astype(np.longdouble)
+    expected = OneBatchPAM(2, random_state=0).fit(form(X)).inertia_
+    assert OneBatchPAM(2, random_state=0).fit(form(long)).inertia_ == pytest.approx(expected)
     with pytest.raises(ValueError, match=r"^X holds a number that is too large for float64"):
-        OneBatchPAM(2).fit(X.astype(np.longdouble) * np.longdouble("1e4000"))
+        OneBatchPAM(2).fit(form(long * np.longdouble("1e4000")))

@@ -201,7 +201,15 @@ def compare_blocks_in_place(A, B):
     return np.abs(A[:, np.newaxis] - B).sum(axis=2)
 
 
-@pytest.mark.parametrize("metric", [subtract_in_place, pair_metric(subtract_in_place), compare_blocks_in_place])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        subtract_in_place,
+        pair_metric(subtract_in_place),
+        pair_metric(subtract_in_place, symmetric=True),
+        compare_blocks_in_place,
+    ],
+)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_function_that_writes_to_its_arguments(metric, n_jobs):
     rows = np.random.RandomState(0).rand(50, 3)

@@ -183,7 +183,8 @@ void test_scans(const char* level) {
         show({block.data(), n, m, m}, summer);
         RowSummer capped_summer(n, m, weights.data(), caps.data(), capped_sums.data(), 3);
         show({block.data(), n, m, m}, capped_summer);
-        bool right = scan.valid() && scan.largest() == *std::max_element(block.begin(), block.end());
+        bool right = scan.valid() && summer.valid() && capped_summer.valid() &&
+                     scan.largest() == *std::max_element(block.begin(), block.end());
         for (std::size_t i = 0; i < n; ++i) {
             const auto begin = block.begin() + static_cast<std::ptrdiff_t>(i * m),
                        end = begin + static_cast<std::ptrdiff_t>(m);
@@ -212,8 +213,10 @@ void test_scans(const char* level) {
             show({block.data(), n, m, m}, bad_scan);
             RowTransposer bad_transposer(n, m, transposed.data(), n + 2, 2);
             show({block.data(), n, m, m}, bad_transposer);
-            check(!bad_scan.valid() && !bad_transposer.valid(), "an entry that is negative, infinite or NaN is noticed",
-                  level);
+            RowSummer bad_summer(n, m, weights.data(), caps.data(), sums.data(), 2);
+            show({block.data(), n, m, m}, bad_summer);
+            check(!bad_scan.valid() && !bad_transposer.valid() && !bad_summer.valid(),
+                  "an entry that is negative, infinite or NaN is noticed", level);
         }
     }
 }

@@ -198,13 +198,17 @@ def test_the_middle_of_each_cluster_is_found(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [1.0, 1e26])
-def test_losses_are_finite_where_squares_overflow(rng, size):
+@pytest.mark.parametrize("n_features", [5, 40])
+@pytest.mark.parametrize("second_distance", [1.0, np.inf])
+def test_losses_are_right_where_squares_overflow(rng, size, n_features, second_distance):
     """The squares of large numbers do not fit in float32, but the distances do."""
-    rows = (rng.rand(12, 5) * size).astype(np.float32)
+    rows = (rng.rand(12, n_features) * size).astype(np.float32)
     judges, members = Batch(np.arange(6), np.ones(6)), np.arange(6, 12)
     distances = make_space(rows, "euclidean").distances_to(judges.indices, members)
-    losses = candidates.mean_losses(distances, members, judges, np.full(6, np.inf, np.float32), 1)
-    np.testing.assert_allclose(losses, reference.distance_block(rows[6:], rows[:6], "euclidean").mean(1), rtol=1e-5)
+    expected = reference.distance_block(rows[6:], rows[:6], "euclidean")
+    caps = np.full(6, second_distance * np.median(expected), np.float32)
+    losses = candidates.mean_losses(distances, members, judges, caps, 1)
+    np.testing.assert_allclose(losses, np.minimum(expected, caps).mean(1), rtol=1e-5)
 
 
 def test_of_very_many_rows_a_share_of_each_cluster_is_judged(rng):

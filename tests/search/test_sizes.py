@@ -1,4 +1,4 @@
-"""Clusters of a least size: the swaps that keep them, and estimators with `min_cluster_size`."""
+"""Clusters of a minimum size: the swaps that keep them, and estimators with `min_cluster_size`."""
 
 from __future__ import annotations
 

@@ -100,6 +100,7 @@ class FitWork:
         """Return the work of each stage; some of them may have nothing to do."""
         n, k = self.n, self.k
         is_assigned = (self.n_rounds > 0 and self.refining.n_points < n) or self.has_core
+        n_assigned = self.n_starts if self.n_passes == 0 else 1  # all rows judge starts that no search has improved
         return {
             "sample": Work(computed=n * k) if self.n_searched < n else NOTHING,
             "distances": self._fill_block(),
@@ -107,7 +108,7 @@ class FitWork:
             "refinement": self._refine() * self._count_refinements(),
             "pool search": self._search_pool(),
             "core": self._find_core() if self.has_core else NOTHING,
-            "assignment": NOTHING if is_assigned else Work(computed=n * k),
+            "assignment": NOTHING if is_assigned else Work(computed=n * k) * n_assigned,
         }
 
     def _choose_storage(self, n: int, m: int, memory_limit: int) -> str:
@@ -186,7 +187,7 @@ class FitWork:
     def _search_pool(self) -> Work:
         """Return the work of the search that combines what all starts have found, and the core."""
         n, k = self.n, self.k
-        if k == 1 or (self.n_starts == 1 and not self.has_core):
+        if k == 1 or self.n_passes == 0 or (self.n_starts == 1 and not self.has_core):
             return NOTHING
         found = k * self.n_starts * (1 if self.n_rounds == 0 else 2)  # medoids, and as many that came close
         found += CORE_PER_MEDOID * k * self.has_core

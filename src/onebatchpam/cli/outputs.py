@@ -48,10 +48,8 @@ def check_new(path: Path, *, force: bool, source: str) -> None:
         raise UsageError(f"{path} is, or contains, the file to read: expected another name")
     if path.exists() and not force:
         raise FileExistsError(17, "exists already; pass --force to replace it, or another name", str(path))
-    try:
-        tempfile.TemporaryFile(
-            dir=path.absolute().parent
-        ).close()  # the surest way to learn whether one can write there
+    try:  # writing there is the surest way to learn whether one can
+        tempfile.TemporaryFile(dir=path.absolute().parent).close()
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path.absolute().parent)) from error
 

@@ -52,9 +52,17 @@ def check_quietly(X: ArrayLike, **options: Any) -> Any:
             raise ValueError(f"Complex data not supported: {name} holds complex numbers; expected real ones") from error
         raise
     check_dimensions(values, name)
-    if values.dtype == np.longdouble and (np.abs(values) > np.finfo(np.float64).max).any():
-        raise ValueError(f"{name} holds a number that is too large for float64: rescale it")
+    refuse_beyond_float64(values, name)
     return values
+
+
+def refuse_beyond_float64(values: Any, name: str) -> None:
+    """Raise if an array or a sparse matrix holds a number that float64 cannot hold, as a longer float may."""
+    limit = np.finfo(np.float64).max
+    if values.dtype.kind != "f" or np.finfo(values.dtype).max <= limit:  # no pass over values that cannot be too large
+        return
+    if (np.abs(values.data if issparse(values) else values) > limit).any():
+        raise ValueError(f"{name} holds a number that is too large for float64: rescale it")
 
 
 def refuse_no_table(X: Any, name: str) -> None:

@@ -135,7 +135,7 @@ class FunctionMetric(OrderedMetric):
     def title(self) -> str:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
-    def compare_piece(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
+    def compare_safely(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         # The function gets copies, and not arrays that are marked as read-only: those are refused by compiled functions
         # that do not write to them either, such as those of Cython and of numba with a signature.
         lent = rows.copy(order="K"), points.copy(order="K")

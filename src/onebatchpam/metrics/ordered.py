@@ -37,8 +37,8 @@ class OrderedMetric(Metric):
     def compare(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
         """Return d(row, point) if `rows_first`, otherwise d(point, row), as an array of shape (rows, points)."""
 
-    def compare_piece(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
-        """Do what `compare` does; a metric that cannot be trusted with the rows of the user takes precautions."""
+    def compare_safely(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
+        """Do what `compare` does; a metric by a function that may write to the rows sees to it that they stay."""
         return self.compare(rows, points, rows_first, n_jobs)
 
     def rows_per_call(self, points: NDArray[Any]) -> int | None:
@@ -91,7 +91,7 @@ class OrderedPoints(Points):
 
     def _fill_piece(self, tile: NDArray[Any], rows: slice, columns: slice, out: NDArray[Any]) -> None:
         try:
-            values = self._metric.compare_piece(tile[rows], self._values[columns], self._rows_first, self.n_jobs)
+            values = self._metric.compare_safely(tile[rows], self._values[columns], self._rows_first, self.n_jobs)
             check_entries(values)
         except PairError as error:
             raise error.moved(rows.start, columns.start) from error.__cause__
@@ -104,7 +104,7 @@ def check_symmetry(metric: OrderedMetric, rows: Rows) -> None:
     tried = np.unique(np.linspace(0, rows.n - 1, ROWS_TO_TRY).astype(np.int64))
     values = rows.take(tried).tile(slice(0, len(tried)))
     try:
-        entries = metric.compare(values, values, True, 1)
+        entries = metric.compare_safely(values, values, True, 1)
     except PairError:
         return  # the fit raises the same error again, and names the rows
     unequal = ~np.isclose(entries, entries.T, rtol=1e-5, atol=1e-12, equal_nan=True)

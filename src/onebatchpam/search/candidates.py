@@ -225,7 +225,7 @@ def mean_losses(
         summer = _core.RowSummer(judges.weights, losses[rows], n_jobs, second_distances)
         tile = buffer.for_rows(rows)
         distances.fill(rows, tile, summer)
-        if not np.isfinite(losses[rows]).all():  # squares of large numbers may overflow although the distances do not
+        if not summer.valid:  # squares of large numbers may overflow although the distances do not
             distances.mend(rows, tile)
             summer.see(tile)
     order = np.argsort(judges.indices)
