@@ -52,6 +52,7 @@ class Setting:
     threads: int
     limits: Limits
     in_process: bool = False
+    timed: bool = True
 
     def prepare(self, run: Run) -> Trial:
         return Trial(CONTESTANTS[run.method], run, partial(load_rows, run, self.data, self.variant), self.threads)
@@ -115,6 +116,8 @@ def make_run(run: Run, setting: Setting, call: Callable[..., Record]) -> Record:
         outcome = {"status": "ok", **call(measure, trial, limits.memory_bytes)}
     except TaskError as error:
         return {"status": error.status, "reason": error.reason}
+    if not setting.timed:
+        outcome |= {"seconds": None, "stages": {}}
     if run.seed == 0 and not setting.in_process:
         try:
             outcome["peak_bytes"] = run_alone(measure_peak, trial, limits=limits)["peak_bytes"]
@@ -151,11 +154,12 @@ def execute(
     """Make the runs that have no record yet; return how many were due.
 
     `again` says which runs are repeated: "never", "failed", or "all". Runs that finished before the
-    date `since` are repeated as well. Only runs whose name contains `only`, and nothing of `skip`, are made.
+    date `since` are repeated as well and, if the setting is timed, runs without seconds. Only runs whose name contains
+    `only`, and nothing of `skip`, are made.
     """
     known = store.read()
     runs = [run for run in config.list_runs() if only in str(run) and not any(text in str(run) for text in skip)]
-    due = [run for run in runs if is_due(known.get(run), again, since)]
+    due = [run for run in runs if is_due(known.get(run), again, since, setting.timed)]
     faults = fetch_data(dict.fromkeys(run.dataset for run in due), setting)
     common = {
         "experiment": config.experiment,
@@ -191,9 +195,11 @@ def name_moment() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def is_due(record: Record | None, again: str, since: str = "") -> bool:
+def is_due(record: Record | None, again: str, since: str = "", timed: bool = False) -> bool:
     """Say whether a run is to be made, given its record; a record without a moment is older than any date."""
     if record is None or again == "all" or record.get("finished", "") < since:
+        return True
+    if timed and record["status"] == "ok" and record["seconds"] is None:
         return True
     return again == "failed" and record["status"] != "ok"
 

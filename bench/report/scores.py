@@ -29,8 +29,8 @@ COSTS = ["peak_bytes", "n_distances"]
 
 
 def measure_call(record: Record) -> float:
-    """Return the seconds of the whole call."""
-    return float(record["seconds"])
+    """Return the seconds of the whole call; NaN if the run was not timed."""
+    return float("nan") if record["seconds"] is None else float(record["seconds"])
 
 
 def measure_selection(record: Record) -> float:
@@ -39,7 +39,7 @@ def measure_selection(record: Record) -> float:
     FasterCLARA labels all rows to judge each sample, and Alternate does so in each pass: that is a part of the choice.
     """
     labels = record["stages"].get(ASSIGNMENT, 0.0) if CONTESTANTS[record["method"]].labels_last else 0.0
-    return float(record["seconds"] - labels)
+    return measure_call(record) - labels
 
 
 TIMES = {"call": measure_call, "selection": measure_selection}

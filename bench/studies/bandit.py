@@ -1,7 +1,8 @@
 """`python -m bench bandit`: our BanditPAM++ beside the package of its authors, by objective and by time.
 
 The runs are those of bench/configs/bandit.toml; those that have a record are not made again. They are made in one
-process, without the second run that measures memory, so that all of them take some twenty minutes.
+process, without the second run that measures memory, so that all of them take some twenty minutes. `--untimed` records
+no seconds, for a machine that is busy with other work; without it, such runs are made again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ def run_all(arguments: argparse.Namespace) -> None:
     """Make the runs that have no record yet, and print the comparison."""
     config, store = read_config(find_config(NAME)), Store(arguments.results, NAME)
     limits = Limits(config.time_limit, int(config.memory_limit * 2**30), UNTIMED_SECONDS)
-    execute(config, Setting(arguments.data, "paper", config.threads, limits, in_process=True), store)
+    timed = not arguments.untimed
+    execute(config, Setting(arguments.data, "paper", config.threads, limits, in_process=True, timed=timed), store)
     print(draw_markdown(tabulate(store.read())))
 
 
@@ -63,5 +65,6 @@ def show_spread(values: pd.Series) -> str:
 def add_command(commands: Any) -> None:
     """Add `bandit` to the command line."""
     parser = commands.add_parser("bandit", help="our BanditPAM++ beside the package of its authors")
+    parser.add_argument("--untimed", action="store_true", help="record no seconds, as the machine is busy")
     add_results_option(parser)
     parser.set_defaults(run=run_all)

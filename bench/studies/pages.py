@@ -431,6 +431,7 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     "theorem": show_theorem,
     "counts batch": partial(show_counts, counts.tabulate_batch),
     "counts swaps": partial(show_counts, counts.tabulate_swaps),
+    "counts passes": partial(show_counts, counts.tabulate_passes),
     "counts figure": show_growth_of_counts,
     "bandit small": compare_bandit,
     "variants large": compare_large_variants,

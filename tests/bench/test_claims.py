@@ -14,7 +14,7 @@ from bench.__main__ import main
 from bench.measure.records import Run, Store
 from bench.methods.contestant import Answer
 from bench.studies import appendix, bandit, beyond, complexity, counts, pages, theorem
-from onebatchpam import OneBatchPAM
+from onebatchpam import PAM, FasterPAM, OneBatchPAM
 
 
 def test_the_tables_of_the_pages_are_those_of_the_records(capsys):
@@ -210,6 +210,10 @@ def test_medoids_in_the_batch_are_counted(monkeypatch):
     swaps = counts.tabulate_swaps(records)
     assert swaps.loc["T = 2", "swaps"] == "2.0"
     assert swaps["more than BUILD, millions"].astype(float).is_monotonic_increasing
+    passes = counts.tabulate_passes(records)["k = 3"]
+    for method, estimator in {"PAM after BUILD": PAM, "FasterPAM": FasterPAM}.items():
+        model = estimator(3, metric="manhattan", random_state=0).fit(X)
+        assert passes[[f"{method}, passes", f"{method}, swaps"]].tolist() == [f"{model.n_iter_}", f"{model.n_swaps_}"]
 
 
 def test_the_figures_of_the_appendix_have_all_rows_of_the_paper(tmp_path, monkeypatch):
@@ -250,10 +254,13 @@ def test_banditpam_beside_the_package_of_its_authors():
         for method, each in seconds.items()
         for seed in (0, 2)
     }
+    untimed = {"status": "ok", "objective": 104.0, "seconds": None}
+    records[Run("abalone", None, 10, "manhattan", "banditpam, T = 2", 1)] = untimed
     table = bandit.tabulate(records)
     assert table.index.tolist() == ["abalone, T = 2"]
     assert table["objective, ours"].tolist() == ["101 ± 1.4 (2)"]
-    assert table[["difference", "times as fast"]].to_numpy().tolist() == [["+0.00 %", "40"]]
+    assert table["seconds, theirs"].tolist() == ["4"]
+    assert table[["difference", "times as fast"]].to_numpy().tolist() == [["−0.98 %", "40"]]
 
 
 def test_the_other_algorithms_are_judged_by_both_objectives():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,13 @@ def test_which_runs_are_due():
     assert [is_due(record, "never") for record in (None, good, bad)] == [True, False, False]
     assert [is_due(record, "failed") for record in (None, good, bad)] == [True, False, True]
     assert [is_due(record, "all") for record in (None, good, bad)] == [True, True, True]
+    hasty = {**good, "seconds": None}  # made while the machine did other work
+    assert [is_due(record, "never", timed=True) for record in (hasty, {**good, "seconds": 1.0}, bad)] == [
+        True,
+        False,
+        False,
+    ]
+    assert not is_due(hasty, "never", timed=False)
     old, new = ({**good, "finished": f"2026-01-{day}T12:00:00+00:00"} for day in (30, 31))
     assert [is_due(record, "never", "2026-01-31") for record in (None, good, old, new)] == [True, True, True, False]
 
@@ -179,6 +187,19 @@ def test_runs_are_chosen_by_what_their_names_contain(tmp_path):
     config, setting = read_config(path), Setting(tmp_path, "paper", 1, LIMITS, in_process=True)
     assert execute(config, setting, store, only="seed=1", skip=["lwcs"]) == 1
     assert [str(run) for run in store.read()] == ["blobs k=3 seed=1 Random"]
+
+
+def test_an_untimed_run_has_no_seconds_and_a_timed_one_takes_its_place(tmp_path):
+    path, store = tmp_path / "test.toml", Store(tmp_path, "test")
+    path.write_text(CONFIG)
+    config, setting = read_config(path), Setting(tmp_path, "paper", 1, LIMITS, in_process=True)
+    choice = {"only": "seed=1", "skip": ["lwcs"]}
+    made = [execute(config, replace(setting, timed=timed), store, **choice) for timed in (False, False, True, True)]
+    assert made == [1, 0, 1, 0]
+    first, last = [json.loads(line) for line in store.plain.read_text().splitlines()]
+    assert first["seconds"] is None
+    assert first["objective"] == last["objective"]
+    assert last["seconds"] > 0
 
 
 def test_what_cannot_run_is_a_record(tmp_path, monkeypatch):

@@ -318,6 +318,17 @@ class TestFramesWithSparseColumns:
         model = OneBatchPAM(3, random_state=0).fit(frame.sparse.to_dense())
         np.testing.assert_array_equal(model.predict(frame), model.labels_)
 
+    @pytest.mark.parametrize("fill", [np.nan, 1.0])  # NaN is what `astype("Sparse")` takes for floats
+    def test_columns_that_leave_out_something_else_than_zeros(self, frame, fill):
+        pd = pytest.importorskip("pandas")
+        other = frame.sparse.to_dense().astype(pd.SparseDtype(float, fill))
+        model, expected = (OneBatchPAM(3, random_state=0).fit(each) for each in (other, frame))
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+        np.testing.assert_array_equal(expected.predict(other), expected.labels_)
+        lacking = other.mask(other > 0.9).astype(pd.SparseDtype(float, fill))
+        with pytest.raises(ValueError, match="NaN"):
+            OneBatchPAM(3).fit(lacking)
+
     def test_distance_block(self, frame):
         expected = distance_block(frame.sparse.to_dense(), frame.sparse.to_dense())
         np.testing.assert_allclose(distance_block(frame, frame), expected, atol=1e-7)

@@ -125,6 +125,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
               is that of a sparse matrix, which is loaded.
             - With ``metric="precomputed"``, X is a square matrix of dissimilarities, of any real type and possibly
               memory-mapped. `OneBatchPAM` reads only the columns of the batch, and the rows of medoids and candidates.
+              X may also hold the n (n - 1) / 2 distances that `scipy.spatial.distance.pdist` returns.
             - With ``metric="gower"``, X is a frame, an array or the path of Parquet files.
             - With a metric of strings, X holds n strings, or is the path of a .npy or Parquet file of strings.
             - With a function as metric, X may also be a list of n objects of any kind.

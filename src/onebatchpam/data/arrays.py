@@ -240,9 +240,15 @@ def is_sparse_frame(X: Any) -> bool:
     return is_frame and X.shape[1] > 0 and hasattr(X, "sparse")
 
 
+def fill_frame(X: Any) -> Any:
+    """Return a frame of sparse columns as a matrix or, if what a column leaves out is not 0, as a dense frame."""
+    leaves_out_zeros = all(kind.fill_value == 0 for kind in X.dtypes)
+    return X.sparse.to_coo() if leaves_out_zeros else X.sparse.to_dense()
+
+
 def check_sparse(X: Any, name: str, estimator: object = None) -> SparseRows:
     """Return the rows of a sparse matrix of any format, or of an array; a matrix in canonical CSR is not copied."""
-    given = X.sparse.to_coo() if is_sparse_frame(X) else X
+    given = fill_frame(X) if is_sparse_frame(X) else X
     check_structure(given, name)
     matrix = check_quietly(given, accept_sparse="csr", dtype="numeric", input_name=name, estimator=estimator)
     if not issparse(matrix):
