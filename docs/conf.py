@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import builtins
 import inspect
+import pydoc
 import re
 import textwrap
 import warnings
@@ -45,9 +46,16 @@ default_role = "py:obj"  # names in docstrings become links where there is somet
 toc_object_entries_show_parents = "hide"
 smartquotes = False  # the quotes of `default="euclidean"` are code
 
+
+def list_properties(name: str) -> list[str]:
+    """Return the properties of a class, which the docstring of the class does not describe."""
+    return [name for name, value in vars(pydoc.locate(name)).items() if isinstance(value, property)]
+
+
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 autosummary_generate = True
+autosummary_context = {"properties_of": list_properties}
 autodoc_typehints = "none"  # the docstrings have the types
 numpydoc_show_class_members = False  # the template of classes lists the methods
 copybutton_exclude = ".linenos, .gp, .go"
@@ -248,7 +256,7 @@ def keep_numbers_together(app: Sphinx, document: nodes.document) -> None:
     """Let no line of the text end between a number and its unit, or within `k = 100`."""
     for text in list(document.findall(nodes.Text)):
         if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.raw):
-            joined = re.sub(r"(?<=\d) (?=%|[GM]B\b|s\b)|(?<=\b[kmnp]) (?== \d)|(?<=\b[kmnp] =) (?=\d)", "\xa0", text)
+            joined = re.sub(r"(?<=\d) (?=%|[GMT]B\b|s\b)|(?<=\b[kmnp]) (?== \d)|(?<=\b[kmnp] =) (?=\d)", "\xa0", text)
             if joined != text:
                 text.parent.replace(text, nodes.Text(joined))
 
@@ -278,7 +286,8 @@ def draw_printed(app: Sphinx) -> None:
         text = page.read_text(encoding="utf-8")
         printed = re.search(r"script-out\n\n \.\. code-block:: none\n\n((?:    .*\n|\n)+)", text)
         if printed and ".. image" not in text:
-            lines = [line[:30].rstrip() for line in textwrap.dedent(printed[1]).splitlines()[:9]]
+            printed_lines = textwrap.dedent(printed[1]).splitlines()[:9]
+            lines = [line if len(line) <= 30 else f"{line[:29].rstrip()}…" for line in printed_lines]
             card, style = Figure(figsize=(4, 2.8)), {"family": "monospace", "size": 15, "linespacing": 1.35}
             card.text(0.03, 0.96, "\n".join(lines), va="top", parse_math=False, **style)
             card.savefig(page.parent / "images" / "thumb" / f"sphx_glr_{page.stem}_thumb.png", dpi=100)

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from onebatchpam import select_representatives
 
-# 1,347 images of digits wait for labels; 450 others have labels, to see how well a model does that learns from a few.
+# 1,347 images of digits wait for labels; 450 others have labels, by which models that learn from a few are judged.
 images, digits = load_digits(return_X_y=True)
 pool, test, answers, test_answers = train_test_split(images, digits, random_state=0)
 

@@ -109,6 +109,7 @@ def test_wrong_words(arguments, capsys):
     [
         ("nothing.csv", ["-k", "2"], "nothing.csv: No such file", 1),
         ("rows.xyz", ["-k", "2"], "the format of", 2),
+        ("rows.xlsx", ["-k", "2"], "rows.xlsx is a spreadsheet: expected a table; save the sheet as CSV", 2),
         ("rows.npy", ["-k", "100"], "n_clusters=100 is larger than n_samples=60", 1),
         ("-", ["-k", "2"], "the format of stdin is not known", 2),
     ],

@@ -174,6 +174,7 @@ class TestVectors:
             NUMBERS[:, 0],
             r"X has shape \(20,\): expected a table with rows and features. Reshape your data by X",
         ),
+        (NUMBERS[:, :2, None], r"X has shape \(20, 2, 1\): expected a table .*, such as X\.reshape\(len\(X\), -1\)"),
         (5, r"X is of type int: expected rows of numbers"),
         ("rows.csv", r"X is the path 'rows\.csv': .*; load it with pandas\.read_csv\('rows\.csv'\)"),
     ],

@@ -284,6 +284,14 @@ def test_error_names_what_is_known():
     assert all(repr(name) in str(error.value) for name in METRICS)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("euclidian", "euclidean"), ("cos", "cosine"), ("Manhattan", "manhattan"), ("L2", "l2")]
+)
+def test_error_guesses_what_is_meant(name, meant):
+    with pytest.raises(ValueError, match=rf"metric='{name}' is not known \(did you mean '{meant}'\?\)"):
+        distance_block([[0]], [[0]], name)
+
+
 class TestPackedColumns:
     """The native object checks its arguments itself."""
 

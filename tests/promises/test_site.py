@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 
 import browsers
+import onebatchpam
 
 SITE = Path(__file__).parents[2] / "build" / "site"
 PAGES = sorted(page for page in SITE.rglob("*.html") if "_static" not in page.parts)
@@ -54,6 +56,20 @@ def test_no_link_is_dead():
             if not found:
                 dead.append((str(path.relative_to(SITE)), address))
     assert not dead
+
+
+def test_the_reference_describes_every_property():
+    classes = [value for name in onebatchpam.__all__ if inspect.isclass(value := getattr(onebatchpam, name))]
+    names = [f"onebatchpam.{c.__name__}.{name}" for c in classes for name in vars(c) if is_property(c, name)]
+    assert "onebatchpam.LowerBound.gap" in names
+    reference = SITE / "api" / "generated"
+    pages = {path.stem: Page(path) for path in reference.glob("onebatchpam.*.html")}
+    assert [name for name in names if name not in pages[name.rpartition(".")[0]].places] == []
+
+
+def is_property(owner, name):
+    """Tell whether a class has a public property of this name."""
+    return not name.startswith("_") and isinstance(vars(owner)[name], property)
 
 
 def test_pages_fit_a_narrow_screen_and_show_their_pictures(tmp_path):

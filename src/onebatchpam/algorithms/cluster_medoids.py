@@ -78,12 +78,13 @@ def medoids_of(
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
 ) -> ClusterMedoids:
-    """Return the medoid of each cluster of a given labelling: the row with the smallest sum to all rows of its cluster.
+    """Return the most central row, the medoid, of each cluster of a given labelling.
 
-    In clusters of more than 256 rows, rows are compared with random samples first, and rows that cannot be the medoid
-    are dismissed. If the dissimilarity is a metric, the row found is the exact medoid of its cluster with a probability
-    of at least 1 - 1e-6, whatever the data; otherwise the same rule is used without this guarantee. The sums are exact
-    in any case. How many rows are dismissed depends on the data; if all rows are equally central, none are.
+    The medoid has the smallest sum of dissimilarities to all rows of its cluster. In clusters of more than 256 rows,
+    rows are compared with random samples first, and rows that cannot be the medoid are dismissed. If the dissimilarity
+    is a metric, the row found is the exact medoid of its cluster with a probability of at least 1 - 1e-6, whatever the
+    data; otherwise the same rule is used without this guarantee. The sums are exact in any case. How many rows are
+    dismissed depends on the data; if all rows are equally central, none are.
 
     Parameters
     ----------

@@ -77,15 +77,16 @@ class FasterPAM(MedoidEstimator):
         Largest number of passes over all candidates. The search ends early when a full cycle of candidates brings no
         swap. 0 returns the medoids of the start.
     tol : float, default=1e-6
-        A swap is made only if it lowers the objective by more than this fraction of the objective,
-        in which the farthest row does not count.
+        A swap is made only if it lowers the objective by more than this fraction of it. The farthest row does not
+        count in the objective of which the fraction is taken.
     min_cluster_size : float, default=None
         Least number of rows in a cluster; with sample weights, its least weight. None sets no limit. Rows still belong
-        to their nearest medoid, so that the limit is one on the choice of medoids: after the search, swaps replace
-        medoids until all clusters are large enough, and from then on only swaps are made that keep them so. This is a
-        heuristic. It raises the objective, by little if only a few far rows have medoids of their own, and it can miss
-        medoids that exist; a `ConvergenceWarning` then says which sizes were reached. It takes longer the closer
-        the limit comes to the mean size of a cluster, and no time if no cluster is too small.
+        to their nearest medoid, so the limit restricts which rows are medoids: after the search, swaps replace medoids
+        until all clusters are large enough, and from then on only swaps are made that keep them so. This raises the
+        objective, though by little if only a few far rows have medoids of their own. It is a heuristic, which may end
+        with clusters that are too small although other medoids would meet the limit; a `ConvergenceWarning` then says
+        which sizes were reached. It takes longer the closer the limit comes to the mean size of a cluster, and no time
+        if no cluster is too small.
     verbose : int or bool, default=0
         With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal.
 

@@ -87,15 +87,15 @@ class OneBatchPAM(MedoidEstimator):
     effort : {"auto", "fast", "balanced", "best"}, default="auto"
         How much the fit spends to come closer to the optimum.
 
-        - ``"auto"``: as much as it takes to be about as good as `FasterPAM`. This is two starts if the batch is not all
-          rows; with more than 100,000 rows, and with text and functions of your own, which are costly to compare, one.
-          From medoids that you pass, and with ``refine=0``, it is also one.
+        - ``"auto"``: as much as it takes to be about as good as `FasterPAM`. This is two starts, but one where a second
+          would not pay: if the batch is all rows, with more than 100,000 rows, with text and functions of your own,
+          which are costly to compare, with ``refine=0``, and from medoids that you pass.
         - ``"fast"``: one start, or as many as `n_init` says.
         - ``"balanced"``: at least two starts, whose medoids are combined as `n_init` says.
-        - ``"best"``: at least three starts. With at most 20,000 rows it is one; instead of the others, the Lagrangian
-          dual of the problem, by which `certify` proves a gap, finds the 3 k candidates that are most likely to be in
-          the best solution, and a search combines them. This compares all pairs of rows, and needs 4 n^2 bytes to do it
-          only once.
+        - ``"best"``: at least three starts with more than 20,000 rows. With at most as many it is one start, after
+          which the Lagrangian dual of the problem, by which `certify` proves a gap, finds the 3 k candidates that are
+          most likely to be in the best solution, and a search combines them. This compares all pairs of rows: only
+          once if 4 n^2 bytes of memory are free, otherwise several times.
 
         With at most 200 rows that are all in the batch, and ``init="auto"``, there is only one start, because BUILD
         draws nothing.
@@ -158,8 +158,8 @@ class OneBatchPAM(MedoidEstimator):
         swap. With more than 100,000 rows and `refine` not 0, the candidates of the search are those of a sample of the
         rows; see Notes. 0 returns the medoids of the start, which are not refined either.
     tol : float, default=1e-6
-        A swap is made only if it lowers the batch loss by more than this fraction of the loss, in which
-        the farthest batch point does not count.
+        A swap is made only if it lowers the loss over the batch by more than this fraction of it. The farthest batch
+        point does not count in the loss of which the fraction is taken.
     memory_limit : int or str, default=None
         Memory for dissimilarities: a number of bytes, or text like ``"500MB"`` or ``"4GB"``; None means half of the
         free memory. If the 4 n m bytes of the block fit, the block is kept whole. If not, only the entries that are
@@ -168,11 +168,12 @@ class OneBatchPAM(MedoidEstimator):
         limit changes the result by rounding only.
     min_cluster_size : float, default=None
         Least number of rows in a cluster; with sample weights, its least weight. None sets no limit. Rows still belong
-        to their nearest medoid, so that the limit is one on the choice of medoids: after the search, swaps replace
-        medoids until all clusters are large enough, and from then on only swaps are made that keep them so. This is a
-        heuristic. It raises the objective, by little if only a few far rows have medoids of their own, and it can miss
-        medoids that exist; a `ConvergenceWarning` then says which sizes were reached. It takes longer the closer
-        the limit comes to the mean size of a cluster, and no time if no cluster is too small.
+        to their nearest medoid, so the limit restricts which rows are medoids: after the search, swaps replace medoids
+        until all clusters are large enough, and from then on only swaps are made that keep them so. This raises the
+        objective, though by little if only a few far rows have medoids of their own. It is a heuristic, which may end
+        with clusters that are too small although other medoids would meet the limit; a `ConvergenceWarning` then says
+        which sizes were reached. It takes longer the closer the limit comes to the mean size of a cluster, and no time
+        if no cluster is too small.
     verbose : int or bool, default=0
         With 1 or more, long stages show a progress bar, or print a line each if the output is not a terminal. That of
         the search also says how the block is stored.
@@ -232,10 +233,11 @@ class OneBatchPAM(MedoidEstimator):
     See Also
     --------
     select_k : Choose the number of medoids.
+    select_representatives : The same rows, the most important first.
     estimate_cost : What a fit will cost, before the data are there.
     medoids_of : The medoids of clusters that are known already, such as those of HDBSCAN.
     medoid_silhouette : How well separated the clusters are.
-    lower_bound : How far the objective may be from the best possible one.
+    lower_bound : How far the objective may be from the best possible one, as `certify`.
     FasterPAM : The same search with all pairs of rows.
     onebatchpam.dask.OneBatchPAM : The same method on Dask arrays and frames.
 

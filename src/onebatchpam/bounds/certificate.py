@@ -70,6 +70,8 @@ def certify(
     resolve_metric(metric, metric_params)
     space = open_space(X, metric, metric_params, run.n_jobs, sample_weight=weights)
     space.fixed = check_fixed_medoids(fixed_medoids, k, space.n)
+    if objective is not None:
+        check_rows_of_fit(medoids, space.n)
     present = space.present()
     chosen = present.find(medoids, k, "medoids")
     check_fixed_are_chosen(space.fixed, present.given_indices(chosen))
@@ -111,6 +113,13 @@ def check_fixed_are_chosen(fixed: Indices, medoids: Indices) -> None:
     missing = fixed[~np.isin(fixed, medoids)]
     if len(missing):
         raise ValueError(f"fixed_medoids holds {missing[0]}, which is not one of the medoids: expected only medoids")
+
+
+def check_rows_of_fit(medoids: ArrayLike, n: int) -> None:
+    """Raise if X lacks a row that was a medoid in the fit."""
+    last = np.max(medoids)
+    if last >= n:
+        raise ValueError(f"X has {n} rows, and row {last} is a medoid of the fit: expected the X of the fit")
 
 
 def check_objective(objective: float, expected: float | None) -> None:

@@ -44,6 +44,7 @@ SUFFIXES = {
     "fna": "fasta",
     "faa": "fasta",
 }
+SPREADSHEETS = ("xlsx", "xlsm", "xls", "ods", "numbers")
 COMPRESSED = ("gz", "bz2", "zst")  # suffixes of files of text that are compressed
 
 
@@ -209,6 +210,8 @@ def find_format(file: str) -> str:
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     if not suffixes or suffixes[-1] not in SUFFIXES:
+        if suffixes and suffixes[-1] in SPREADSHEETS:
+            raise UsageError(f"{file} is a spreadsheet: expected a table; save the sheet as CSV")
         raise UsageError(f"the format of {file} is not known by its suffix: {expected}")
     return SUFFIXES[suffixes[-1]]
 

@@ -166,7 +166,7 @@ def add_method(parser: argparse.ArgumentParser, k_help: str, *, chooses_batch: b
         group.add_argument("--effort", choices=EFFORTS, help="how long to search for a better result (default auto)")
         group.add_argument("--batch-size", type=int, metavar="M", help="number of batch points (default: by n and k)")
     group.add_argument(
-        "--memory-limit", metavar="SIZE", help="memory for dissimilarities, as 4GB (default: half of what is free)"
+        "--memory-limit", metavar="SIZE", help="memory for dissimilarities, such as 4GB (default: half of what is free)"
     )
     group.add_argument("-j", "--n-jobs", type=int, metavar="N", help="threads (default: all processors)")
 
@@ -194,13 +194,15 @@ def add_cluster(commands: Commands) -> None:
     group.add_argument("--force", action="store_true", help="replace DIR if it exists")
     group.add_argument("--labels", choices=("csv", "parquet"), default="csv", help="format of the labels in DIR")
     group.add_argument("--no-report", action="store_true", help="do not write report.html")
-    group.add_argument("--show-as", metavar="HOW", help="how the report shows rows: table, series, or images as 28x28")
+    group.add_argument(
+        "--show-as", metavar="HOW", help="how the report shows rows: table, series, or the size of images, as 28x28"
+    )
     group.add_argument("--title", help="title of the report (default: the name of FILE)")
     group.add_argument(
         "--certify",
         type=float,
         metavar="SECONDS",
-        help="compute, for at most so long, how far the result can be from the optimum",
+        help="compute how far the result can be from the optimum, for at most this long",
     )
     group.add_argument("--json", action="store_true", help="print the summary as JSON on stdout")
     add_config(parser)
@@ -266,7 +268,9 @@ def add_report(commands: Commands) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("-o", "--output", type=Path, metavar="FILE", required=True, help="new HTML file")
     group.add_argument("--force", action="store_true", help="replace the output file if it exists")
-    group.add_argument("--show-as", metavar="HOW", help="how rows are shown: table, series, or images as 28x28")
+    group.add_argument(
+        "--show-as", metavar="HOW", help="how rows are shown: table, series, or the size of images, as 28x28"
+    )
     group.add_argument("--title", help="title of the report (default: the name of FILE)")
     add_messages(parser)
 

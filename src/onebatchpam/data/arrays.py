@@ -160,7 +160,11 @@ def check_dimensions(array: Any, name: str) -> None:
     """Raise unless an array has two dimensions."""
     if array.ndim != 2:
         # scikit-learn's checks of estimators look for the words "Reshape your data".
-        advice = ". Reshape your data by X.reshape(-1, 1) if it has a single feature" if array.ndim == 1 else ""
+        advice = ""
+        if array.ndim == 1:
+            advice = ". Reshape your data by X.reshape(-1, 1) if it has a single feature"
+        elif array.ndim > 2:
+            advice = ", such as X.reshape(len(X), -1); or pass list(X), with a function of two elements as metric"
         raise ValueError(f"{name} has shape {array.shape}: expected a table with rows and features{advice}")
 
 

@@ -38,6 +38,13 @@ SCIPY_METRICS = (
 )
 SKLEARN_METRICS = ("haversine", "nan_euclidean")
 FIRST_MULTIPLICATIONS = 10_000_000  # of the first call for a metric whose cost is unknown: some milliseconds
+PARAMETERS = {  # what these metrics take; the others take weights of the features only
+    "haversine": (),
+    "mahalanobis": ("VI",),
+    "minkowski": ("p", "w"),
+    "nan_euclidean": ("squared", "missing_values"),
+    "seuclidean": ("V",),
+}
 LEARNT_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}  # learnt from the data unless the user gives them
 
 
@@ -103,6 +110,12 @@ class LibraryMetric(Metric):
             wide = (np.asarray(values, np.float64) for values in (rows, points))
             return sklearn.metrics.pairwise_distances(*wide, metric=self.name, **self.params)
         except TypeError as error:
+            accepted = PARAMETERS.get(self.name, ("w",))
+            if unknown := [parameter for parameter in self.params if parameter not in accepted]:
+                expected = f"only {' and '.join(map(repr, accepted))}" if accepted else "none"
+                raise ValueError(
+                    f"metric={self.name!r} does not take {unknown[0]!r} in metric_params: expected {expected}"
+                ) from error
             problem = str(error).partition("\n\nInvoked with")[0]  # the message of scipy goes on to print the data
             raise ValueError(f"metric={self.name!r} with metric_params={dict(self.params)!r}: {problem}") from error
 

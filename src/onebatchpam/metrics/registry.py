@@ -126,10 +126,18 @@ def resolve_metric(metric: MetricLike, params: Params | None = None, *, sparse: 
         )
     if not isinstance(metric, str) or metric not in METRICS:
         unknown = f"{describe(metric, 'metric')}{' is not known' if isinstance(metric, str) else ''}"
-        close = difflib.get_close_matches(metric, METRICS, n=1) if isinstance(metric, str) else []
-        guess = f" (did you mean {close[0]!r}?)" if close else ""
+        meant = find_similar(metric) if isinstance(metric, str) else None
+        guess = f" (did you mean {meant!r}?)" if meant else ""
         raise ValueError(f"{unknown}{guess}: expected a function or one of {sorted(METRICS)}")
     return resolve_sparse(metric, params) if sparse else METRICS[metric].make(params)
+
+
+def find_similar(name: str) -> str | None:
+    """Return the metric whose name begins like an unknown one, or is spelt nearly the same; None if there is none."""
+    name = name.lower()
+    begun = [known for known in METRICS if len(name) >= 3 and known.startswith(name)]
+    similar = begun or difflib.get_close_matches(name, METRICS, n=1)
+    return similar[0] if similar else None
 
 
 def check_params(params: Any) -> dict[str, Any]:

@@ -186,7 +186,7 @@ def swap_search(
         Largest number of passes over all candidates; the search ends as soon as a full cycle brings no swap. 0 returns
         the first medoids with their loss.
     tol : float, default=1e-6
-        A swap must lower the loss by more than this fraction of it, the farthest point aside.
+        A swap must lower the loss by more than this fraction of it, where the farthest point does not count.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. -1 means all processors that the process may use. None
         means the same, unless a `joblib.parallel_config` context or ``OMP_NUM_THREADS`` sets another number.
