@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def room_of(path):
 
 def test_every_file_stands_in_a_room():
     assert {room_of(path) for path in FILES} == (FLOOR.keys() | {"__init__"}) - {"_core"}
+
+
+def test_the_note_of_the_package_and_the_tree_name_every_room():
+    note = ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text()))
+    tree = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text()
+    assert FLOOR.keys() - set(re.findall(r"\w+", note)) == {"__main__"}
+    assert FLOOR.keys() - set(re.findall(r"\w+", tree)) == {"__main__"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
