@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-SECONDS_TO_START = 60
-SECONDS_TO_FORGET = 20  # longest time in which a scheduler forgets tasks that nobody wants
+SECONDS_TO_START = 600
+SECONDS_TO_FORGET = 60  # longest time in which a scheduler forgets tasks that nobody wants
 # The network of the cluster whose workers have network namespaces of their own, and how the names of its parts begin;
 # both differ from those of another process that has such a cluster.
 NETWORK, PREFIX = f"10.77.{os.getpid() % 256}", f"obp{os.getpid()}-"

@@ -78,15 +78,18 @@ def test_trials_end_whatever_the_sizes(n, p, m):
 
 
 def test_a_slow_function_is_estimated_from_the_rows_themselves():
+    durations = []
+
     def slow(a, b):
+        began = time.perf_counter()
         time.sleep(1e-3)
+        durations.append(time.perf_counter() - began)  # longer than a millisecond if the machine is busy
         return float(abs(a[0] - b[0]))
 
     X = np.random.RandomState(0).rand(1000, 1)
-    began = time.perf_counter()
     cost = OneBatchPAM(5, metric=slow).estimate_cost(X)
-    assert time.perf_counter() - began < 10
-    assert 1000 < cost.total_seconds < 10_000  # a million calls of a millisecond, or more if the machine is busy
+    assert len(durations) < 10_000
+    assert 0.5e6 * min(durations) < cost.total_seconds < 2e6 * max(durations)  # a million calls
     same = estimate_cost(1000, None, 5, metric=slow, sample=X[:50])
     assert (same.n_samples, same.n_distances, same.metric) == (1000, cost.n_distances, "slow")
 

@@ -20,7 +20,7 @@ def sleep(announce, part):
 
 
 def sleep_untimed_first(announce):
-    time.sleep(1.0)  # longer than the limit of the timed part
+    time.sleep(2.0)  # longer than the limit of the timed part
     return succeed(announce, 1)
 
 

@@ -112,10 +112,11 @@ def test_wrong_words(arguments, capsys):
         ("rows.xlsx", ["-k", "2"], "rows.xlsx is a spreadsheet: expected a table; save the sheet as CSV", 2),
         ("rows.npy", ["-k", "100"], "n_clusters=100 is larger than n_samples=60", 1),
         ("-", ["-k", "2"], "the format of stdin is not known", 2),
+        ("", ["-k", "2"], "the name of the file is empty", 2),
     ],
 )
 def test_failures_end_in_one_line(name, arguments, message, code, file, capsys):
-    path = name if name == "-" else file.replace("rows.npy", name)
+    path = name if name in ("-", "") else file.replace("rows.npy", name)
     assert main(["cluster", path, *arguments, "--quiet"]) == code
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -340,6 +341,42 @@ class TestAsAProgram:
         assert len(printed.splitlines()) == 61
         assert "stdin: 60 rows" in said
 
+    @children.needs_posix
+    @pytest.mark.parametrize(
+        ("stream", "code", "n_printed", "message"),
+        [
+            (0, 1, 0, "error: stdin cannot be read as npy"),
+            (1, 2, 0, "error: stdout is closed: expected"),
+            (2, 0, 61, ""),  # notes must not get among the data
+        ],
+    )
+    def test_with_a_closed_stream(self, stream, code, n_printed, message, file, environment):
+        given = ["cluster", *(["-", "--format", "npy"] if stream == 0 else [file]), "-k", "2"]
+        with start(*given, env=environment, preexec_fn=lambda: os.close(stream)) as process:
+            printed, said = process.communicate()
+        assert process.returncode == code
+        assert len(printed.splitlines()) == n_printed
+        assert message in said
+        assert "NoneType" not in said
+
+    @children.needs_posix
+    @pytest.mark.parametrize("unbuffered", ["", "1"])
+    def test_whose_output_has_no_room(self, unbuffered, file, tmp_path, environment):
+        """The beginning of the labels has room, so that the first write is no error."""
+        resource = pytest.importorskip("resource")
+        with (tmp_path / "labels.csv").open("wb") as labels:
+            done = subprocess.run(
+                [sys.executable, "-m", "onebatchpam", "cluster", file, "-k", "2", "-q"],
+                env=environment | {"PYTHONUNBUFFERED": unbuffered},
+                stdout=labels,
+                stderr=subprocess.PIPE,
+                text=True,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+            )
+        assert done.returncode == 1
+        assert done.stderr.endswith("File too large\n")
+        assert done.stderr.count("\n") == 1
+
     def test_whose_reader_leaves(self, tmp_path, environment):
         np.save(tmp_path / "rows.npy", np.random.RandomState(0).rand(30_000, 2))
         options = ["-k", "2", "--batch-size", "20", "-q"]
@@ -352,7 +389,7 @@ class TestAsAProgram:
     @children.needs_posix
     def test_interrupted_by_ctrl_c(self, tmp_path, out, environment):
         np.save(tmp_path / "rows.npy", np.random.RandomState(0).rand(300_000, 8))
-        with start("cluster", tmp_path / "rows.npy", "-k", "300", "-o", out, env=environment) as process:
+        with start("cluster", tmp_path / "rows.npy", "-k", "300", "-j", "2", "-o", out, env=environment) as process:
             assert "300,000 rows" in process.stderr.readline()
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)

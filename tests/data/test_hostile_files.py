@@ -18,7 +18,7 @@ import pytest
 import scipy.sparse
 
 import onebatchpam
-from onebatchpam import FasterPAM, OneBatchPAM, collapse_duplicates, distance_block
+from onebatchpam import FasterPAM, OneBatchPAM, RandomMedoids, collapse_duplicates, distance_block
 
 MODULES = sorted(Path(onebatchpam.__file__).parent.rglob("*.py"))
 METRICS = ["euclidean", "levenshtein", "hamming", "gower", "precomputed"]
@@ -32,6 +32,18 @@ def fit_all(path):
             OneBatchPAM(2, metric=metric).fit(path)
         errors.append(str(info.value))
     return errors
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="the system has no such device")
+@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])
+def test_a_device_that_never_ends_is_not_read(suffix, tmp_path):
+    path = tmp_path / f"X.{suffix}"
+    path.symlink_to("/dev/zero")
+    for metric in ("euclidean", "levenshtein", "hamming"):
+        with pytest.raises(ValueError, match="of a device or a pipe"):
+            OneBatchPAM(2, metric=metric).fit(path)
+    with pytest.raises(ValueError, match="of a device or a pipe"):
+        RandomMedoids(2).fit(np.eye(4)).predict(path)
 
 
 class Payload:

@@ -188,7 +188,8 @@ def test_killed_at_any_moment_nothing_looks_finished(stage, tmp_path):
             path.unlink()
         names = {file.name for file in tmp_path.iterdir()}
         assert all(name.endswith(".partial") for name in names)
-        assert len(names - partial) == (not is_finished), "a killed fit leaves its unfinished labels, and nothing else"
+        # A finished file may still have its first name as well, because it gets the second before it loses the first.
+        assert len(names - partial) in ((0, 1) if is_finished else (1,)), "a killed fit leaves its labels, nothing else"
         partial = names
     model.fit(X[:500], labels_out=path)
     np.testing.assert_array_equal(np.load(path), model.labels_)

@@ -35,3 +35,11 @@ def test_medoids_at_distance_zero_of_each_other_stay_if_they_serve_rows(make, se
     X = np.random.RandomState(seed).rand(60, 2) * 5
     model = OneBatchPAM(8, metric="precomputed", random_state=0).fit(make(cdist(X, X, "cityblock")))
     assert model.inertia_ <= model.batch_inertia_ * (1 + 1e-6)  # all rows are in the batch
+
+
+def test_a_medoid_moves_if_another_that_has_moved_empties_its_cluster():
+    """Medoid 2 is at distance zero of medoid 0 and moves to row 3, the only one of the cluster of medoid 1."""
+    matrix = np.array([[0, 0, 0, 3, 1], [0, 0, 1, 2, 3], [0, 1, 0, 3, 3], [3, 2, 3, 0, 3], [1, 3, 3, 3, 0]])
+    model = FasterPAM(3, metric="precomputed", init=[0, 1, 2], max_iter=0).fit(matrix)
+    assert model.medoid_indices_.tolist() == [0, 4, 3]
+    assert model.inertia_ == 0

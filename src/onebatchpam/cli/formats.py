@@ -184,6 +184,8 @@ class ReadingOptions:
 
 def read_content(file: str, options: ReadingOptions) -> Content:
     """Read a file, or stdin for "-"."""
+    if not file:
+        raise UsageError("the name of the file is empty: expected a file, a folder of Parquet files, or - for stdin")
     format = options.format or find_format(file)
     if file != "-" and not Path(file).exists():
         raise FileNotFoundError(2, "No such file or folder", file)

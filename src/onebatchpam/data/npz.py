@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from onebatchpam._memory import check_n_rows
+from onebatchpam.data.sources import refuse_special
 
 LARGEST_COMPRESSION = 1032  # deflate, by which .npz files are compressed, makes no data smaller by a larger factor
 
@@ -20,6 +21,7 @@ def load_sparse(X: Any, name: str) -> Any:
     """Return the sparse matrix if X is the path of a .npz file, which cannot be read in parts; otherwise X itself."""
     if not isinstance(X, (str, os.PathLike)) or Path(X).suffix != ".npz":
         return X
+    refuse_special(Path(X), name)
     with open(X, "rb") as file:  # an error of opening the file names it
         try:
             check_sizes(file)

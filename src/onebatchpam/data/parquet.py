@@ -16,7 +16,15 @@ from onebatchpam._optional import require
 from onebatchpam._parameters import describe
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
-from onebatchpam.data.sources import KEPT_BYTES, READ_BYTES, Source, check_not_empty, read_state, refuse_changed
+from onebatchpam.data.sources import (
+    KEPT_BYTES,
+    READ_BYTES,
+    Source,
+    check_not_empty,
+    read_state,
+    refuse_changed,
+    refuse_special,
+)
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 # Names that hardly any column but an id has. The name alone decides, because no values are read before a fit.
@@ -86,6 +94,7 @@ class ParquetFiles:
         self._states: dict[Path, tuple[int, int, int]] = {}
         sizes = []
         for file in files:
+            refuse_special(file, name)
             self._states[file] = read_state(file)
             with naming(file):
                 metadata = self._parquet.read_metadata(file)

@@ -120,6 +120,12 @@ class NpySource(ArraySource):
             refuse_changed(self._path)
 
 
+def refuse_special(path: Path, name: str) -> None:
+    """Raise if a path is that of a device or a pipe, which might never end; it must be opened only after this check."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(f"{name} is the path {str(path)!r} of a device or a pipe: expected a file on a disk")
+
+
 def read_state(file: Path | int) -> tuple[int, int, int]:
     """Return numbers that change if a file, or an open descriptor, is replaced or written to."""
     status = os.stat(file)
@@ -165,6 +171,7 @@ def read_npy_header(path: Path, name: str) -> np.memmap[Any, Any]:
     A header that claims more bytes than the file has is refused, because the file could not be mapped. A MemoryError is
     the fault of the header, too: Python's parser raises it for brackets that are nested too deeply.
     """
+    refuse_special(path, name)
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except OSError:

@@ -178,21 +178,41 @@ def weigh_clusters(labels: NDArray[Any], weights: NDArray[np.float64], k: int) -
 
 
 def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> Indices:
-    """Return the medoids with each one whose cluster is empty replaced by the candidate farthest from all medoids."""
-    counts = weigh_clusters(assignment.labels, assignment.weights, len(medoids))
-    empty = find_empty(counts, len(space.fixed))
+    """Return the medoids with each one whose cluster is empty replaced by the candidate farthest from all medoids.
+
+    If the dissimilarity is not a metric, a medoid that has moved may empty another cluster, and so on.
+    """
+    k, n_fixed = len(medoids), len(space.fixed)
+    empty = find_empty(weigh_clusters(assignment.labels, assignment.weights, k), n_fixed)
     if len(empty) == 0:
         return medoids
-    nearest = np.where((space.weights > 0) & space.candidates.marked(), assignment.distances, 0)
+    labels, distances = assignment.labels.copy(), assignment.distances.copy()
+    may_move = (space.weights > 0) & space.candidates.marked()
+    all_moved = np.empty(0, np.int64)
+
+    def take_in(medoids: Indices, slot: int) -> None:
+        column = space.distances_from(medoids[slot : slot + 1]).column()
+        is_nearer = (column < distances) | ((column == distances) & (slot < labels))
+        labels[is_nearer], distances[is_nearer] = slot, column[is_nearer]
 
     def find_farthest(medoids: Indices, moved: slice) -> int | None:
         if len(medoids[moved]):
-            np.minimum(nearest, space.distances_from(medoids[moved]).column(), out=nearest)
+            take_in(medoids, moved.start)
+        nearest = np.where(may_move, distances, 0)
         nearest[medoids] = 0  # a row that is a medoid must not become one twice, however far it is from itself
         farthest = int(np.argmax(nearest))
         return farthest if nearest[farthest] > 0 else None
 
-    return move_empty(medoids, empty, find_farthest)
+    while len(empty) > 0:
+        spread = move_empty(medoids, empty, find_farthest)
+        moved = np.flatnonzero(spread != medoids)
+        if len(moved) == 0:
+            break
+        take_in(spread, int(moved[-1]))
+        medoids, all_moved = spread, np.append(all_moved, moved)
+        # A medoid that has moved stays, because a row that is away from itself may leave its cluster empty again.
+        empty = np.setdiff1d(find_empty(weigh_clusters(labels, assignment.weights, k), n_fixed), all_moved)
+    return medoids
 
 
 def find_empty(sizes: NDArray[Any], n_fixed: int) -> Indices:
