@@ -134,7 +134,7 @@ class Scores:
         both["paired_delta_ro"] = 100 * (both["objective"] / base["objective"] - 1)
         runs = runs.merge(both[[*CELL, "seed", *RELATIVE]], on=[*CELL, "seed"], how="left")
         has_reference = runs.set_index(CASE).index.isin(reference.set_index(CASE).index)
-        alone = runs["fault"].isna() & runs["rt"].isna() & has_reference
+        alone = runs["fault"].isna() & runs["delta_ro"].isna() & has_reference
         runs.loc[alone, "fault"] = f"no result of the reference {self.reference}"
         return runs
 
