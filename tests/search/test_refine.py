@@ -281,7 +281,7 @@ def test_a_draft_of_the_points_refines_starts_and_all_points_their_result(monkey
 
     monkeypatch.setattr(InMemory, "draw_points", record)
     monkeypatch.setattr(refine, "POINTS_PER_MEDOID", 1)
-    monkeypatch.setattr(refine, "LEAST_DRAFTED", 500)
+    monkeypatch.setattr(refine, "SHARE_DRAFTED", 500.5 * 330 / refine.MOST_ENTRIES)
     one = fit()
     assert drawn == [2000]  # without a pool search there is no draft
     drawn.clear()
@@ -291,15 +291,15 @@ def test_a_draft_of_the_points_refines_starts_and_all_points_their_result(monkey
     drawn.clear()
     fit(n_init=2, refine=0)
     assert drawn == [2000]  # nothing refines the result, so that the pool search has all points
-    monkeypatch.setattr(refine, "LEAST_DRAFTED", 2000)
+    monkeypatch.setattr(refine, "SHARE_DRAFTED", 1 / 3)
     drawn.clear()
     fit(n_init=2)
     assert drawn == [2000] * 4
 
 
 def test_there_is_a_draft_only_where_it_has_fewer_points():
-    sizes = [(20_000, 100), (60_000, 10), (100_000, 100), (60_000, 150)]
+    sizes = [(20_000, 100), (100_000, 10), (100_000, 100), (60_000, 150)]
     drafts = [
         (count_refining(n, 1500, k, is_draft=True).n_points, count_refining(n, 1500, k).n_points) for n, k in sizes
     ]
-    assert drafts == [(20_000, 20_000), (20_000, 60_000), (20_000, 2**26 // 1100), (30_000, 2**26 // 1650)]
+    assert drafts == [(20_000, 20_000), (100_000, 100_000), (2**26 // 3300, 2**26 // 1100), (30_000, 2**26 // 1650)]

@@ -135,7 +135,7 @@ class OneBatchPAM(MedoidEstimator):
         that came closest to replacing one of them, form a pool: some medoids of the best result are replaced by others
         of the pool, at random, swaps within the pool follow, and the outcome is kept if its objective is not worse.
         This is repeated up to 20 times for each start, and what is new in the result is refined once more. With
-        more rows than 20,000 and 200 for each medoid, so many points confirm the swaps of the starts and of the pool
+        more than 200 k points, and more than 2^26 / (33 k), so many confirm the swaps of the starts and of the pool
         search, and all of the result is refined once more. The first start is the one that `init` and `warm_start` say;
         the others are drawn by the method of `init`, at random for ``"auto"``.
     init : {"auto", "build", "random", "k-means++", "ls-k-means++", "kmc2", "lab"}, array or callable, default="auto"

@@ -55,8 +55,8 @@ MOST_POINTS = 100_000
 # groups: a point is then compared with far fewer candidates.
 POINTS_PER_MEDOID = 200
 # If a pool search follows, each start is refined on a draft of the points: as many for each medoid, but not fewer than
-# this. So is the pool search, and only its result is refined on all points.
-LEAST_DRAFTED = 20_000
+# this share of the most entries allows. So is the pool search, and only its result is refined on all points.
+SHARE_DRAFTED = 1 / 3
 
 AnyConfirmation = Confirmation | GroupedConfirmation
 
@@ -91,7 +91,7 @@ def count_refining(n: int, m: int, k: int, *, is_draft: bool = False) -> Confirm
 
 def count_drafted(k: int) -> int:
     """Return how many points confirm swaps at most as long as a refinement on all points is still to come."""
-    return max(LEAST_DRAFTED, k * POINTS_PER_MEDOID)
+    return max(int(SHARE_DRAFTED * MOST_ENTRIES) // ((1 + CANDIDATES_PER_MEDOID) * k), k * POINTS_PER_MEDOID)
 
 
 @dataclass(frozen=True)
