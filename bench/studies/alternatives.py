@@ -70,7 +70,6 @@ METHODS = {
     )
 }
 FEW = Run(f"mixture{FEW_FEATURES}", FEW_ROWS, FEW_MEDOIDS, METRICS[0], OURS, 0)
-FEW_NAME = "few"  # of its table, beside the measures of the other cases
 FEW_METHODS = (OURS, FAST, "KMeans", "MiniBatchKMeans", "faiss")
 WORDS = {"timeout": "time"}
 
@@ -79,25 +78,29 @@ WORDS = {"timeout": "time"}
 class Measure:
     """A figure of the records, and the metric of the runs that it is taken from."""
 
-    title: str
+    what: str
     metric: str
     name: str
     unit: float = 1
     is_objective: bool = False  # shown in percent above ours; k-means has it for both metrics, from its Euclidean runs
 
+    @property
+    def title(self) -> str:
+        return f"{self.what}, {self.metric.title()} distances"
 
+
+SECONDS_TAKEN, ABOVE_OURS = "Seconds", "Mean distance to the nearest chosen row, above ours"
 MEASURES = {
-    "seconds": Measure("Seconds, Euclidean distances", "euclidean", "seconds"),
-    "seconds manhattan": Measure("Seconds, Manhattan distances", "manhattan", "seconds"),
-    "processor": Measure("Seconds of all processors, Euclidean distances", "euclidean", "cpu_seconds"),
-    "memory": Measure("GB beyond X, Euclidean distances", "euclidean", "peak_bytes", 1e9),
-    **{
-        metric: Measure(
-            f"Mean {metric.title()} distance to the nearest chosen row, above ours", metric, metric, is_objective=True
-        )
-        for metric in METRICS
-    },
+    "seconds": Measure(SECONDS_TAKEN, "euclidean", "seconds"),
+    "seconds manhattan": Measure(SECONDS_TAKEN, "manhattan", "seconds"),
+    "processor": Measure("Seconds of all processors", "euclidean", "cpu_seconds"),
+    "memory": Measure("GB beyond X", "euclidean", "peak_bytes", 1e9),
+    **{metric: Measure(ABOVE_OURS, metric, metric, is_objective=True) for metric in METRICS},
 }
+# Tables beside those of one measure: the seconds and the objective of the cases with as many medoids as other packages
+# have with both metrics, and all measures of the case of few medoids.
+BOTH, FEW_NAME = "both", "few"
+TABLES = (BOTH, *MEASURES, FEW_NAME)
 
 
 def measure(announce: Announce, trial: Trial) -> Record:
@@ -155,39 +158,47 @@ def run_all(arguments: argparse.Namespace) -> None:
             if sizes:
                 measure_sizes(method, p, k, metric, sizes, stored)
     records = store.read()
-    for name in (*MEASURES, FEW_NAME):
+    for name in TABLES:
         print(f"\n{draw_table(records, name)}")
 
 
 def draw_table(records: dict[Run, Record], name: str) -> str:
     """Return a table in Markdown, under its title and the processors that it was measured on."""
-    if name == FEW_NAME:
-        title, table = name_case(FEW), make_few_table(records)
-    else:
-        title, table = MEASURES[name].title, make_table(records, MEASURES[name])
+    titles = {
+        BOTH: f"{SECONDS_TAKEN}, and mean distance above ours, k = {K_OF_PEERS}, {METRICS[0].title()} distances",
+        FEW_NAME: name_case(FEW),
+    }
+    title = titles[name] if name in titles else MEASURES[name].title
     processors = "; ".join(dict.fromkeys(name_processors(record["machine"]) for record in records.values()))
-    return f"{title} ({processors}):\n\n{draw_markdown(table)}"
+    return f"{title} ({processors}):\n\n{draw_markdown(tabulate(records, name))}"
 
 
-def make_table(records: dict[Run, Record], measure: Measure) -> pd.DataFrame:
-    """Return one measure of all methods, a row for each number of features, of medoids and of rows."""
-    table: dict[str, dict[str, str]] = {}
-    for run in sorted(records, key=order):
-        if count_features(run) not in FEATURES:
-            continue
-        cells = table.setdefault(name_case(run), dict.fromkeys(METHODS, ""))
-        if run.metric == choose_metric(run.method, measure):
-            ours = records.get(replace(run, method=OURS, metric=measure.metric), {})
-            cells[run.method] = show(records[run], ours, measure)
-    return pd.DataFrame.from_dict(table, orient="index").rename_axis("rows × features")
+def tabulate(records: dict[Run, Record], name: str) -> pd.DataFrame:
+    """Return one of the tables by its name."""
+    if name == FEW_NAME:
+        return make_few_table(records)
+    if name == BOTH:
+        return make_table(records, [MEASURES["seconds"], MEASURES[METRICS[0]]], K_OF_PEERS)
+    return make_table(records, [MEASURES[name]])
+
+
+def make_table(records: dict[Run, Record], measures: list[Measure], k: int | None = None) -> pd.DataFrame:
+    """Return measures of all methods, a row for each number of features, of medoids, unless it is given, and of rows.
+
+    The limit that ended a method stands with all larger numbers of rows as well.
+    """
+    cases = sorted({replace(run, metric=measures[0].metric, method=OURS) for run in records}, key=order)
+    cases = [case for case in cases if count_features(case) in FEATURES and k in (None, case.k)]
+    table = {name_case(case): {each: show_all(records, case, each, measures) for each in METHODS} for case in cases}
+    frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("rows × features")
+    return frame.loc[(frame != "").any(axis=1), (frame != "").any()]
 
 
 def make_few_table(records: dict[Run, Record]) -> pd.DataFrame:
     """Return all Euclidean measures of the case of few features and medoids, a row for each method."""
     shown = [measure for measure in MEASURES.values() if measure.metric == FEW.metric]
-    runs = [run for method in FEW_METHODS if (run := replace(FEW, method=method)) in records]
-    ours = records.get(FEW, {})
-    table = {run.method: {each.title: show(records[run], ours, each) for each in shown} for run in runs}
+    methods = [method for method in FEW_METHODS if replace(FEW, method=method) in records]
+    table = {method: {each.what: show_all(records, FEW, method, [each]) for each in shown} for method in methods}
     return pd.DataFrame.from_dict(table, orient="index").rename_axis("")
 
 
@@ -211,13 +222,32 @@ def choose_metric(method: str, measure: Measure) -> str:
     return metrics[0] if metrics is not None and measure.is_objective else measure.metric
 
 
-def show(record: Record, ours: Record, measure: Measure) -> str:
-    """Return a figure of a record as text, or which limit the run exceeded."""
-    if FAILED in record:
-        return str(WORDS.get(record[FAILED], record[FAILED]))
+def show_all(records: dict[Run, Record], case: Run, method: str, measures: list[Measure]) -> str:
+    """Return measures of a method in a case as text, or which limit it exceeded with these rows or with fewer."""
+    run = replace(case, method=method, metric=choose_metric(method, measures[0]))
+    fewer = [records[each] for each in (replace(run, n=n) for n in ROWS if n <= (run.n or 0)) if each in records]
+    failed = [record[FAILED] for record in fewer if FAILED in record]
+    if failed:
+        return str(WORDS.get(failed[0], failed[0]))
+    if run not in records:
+        return ""
+    found = (show(records[run], records.get(replace(case, metric=each.metric), {}), each, method) for each in measures)
+    return ", ".join(filter(None, found))
+
+
+def show(record: Record, ours: Record, measure: Measure, method: str) -> str:
+    """Return a figure of a record as text; the objective of this package has nothing to be compared with."""
     if not measure.is_objective:
-        return f"{record[measure.name] / measure.unit:.2g}" if measure.name in record else ""
-    return f"{record[measure.name] / ours[measure.name] - 1:+.1%}" if measure.name in ours else ""
+        return show_figure(record[measure.name] / measure.unit) if measure.name in record else ""
+    if method == OURS or measure.name not in ours:
+        return ""
+    text = f"{record[measure.name] / ours[measure.name] - 1:+.1%}".replace("-", "−").replace("%", " %")
+    return "0.0 %" if text[1:] == "0.0 %" else text
+
+
+def show_figure(value: float) -> str:
+    """Return a number with as many digits as mean something."""
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}" if value >= 0.995 else f"{value:.2f}"
 
 
 def add_command(commands: Any) -> None:

@@ -32,6 +32,7 @@ FRONT_KS = (10, 100)
 # Spaces at which "1.2 % (0.5 to 2.0)", "1.7 (0.5)" or "3 ± 1" would be broken into lines, and what takes their place.
 WITHIN_FIGURES = re.compile(r"(?<=\d) (?=%|±|to |\()|(?<=±) (?=\d)|(?<=to) (?=[−\d])|(?<=%) (?=\()")
 NO_BREAK = "\u00a0"
+NOT_MEASURED = "Not measured yet.\n"
 
 
 @cache
@@ -275,7 +276,7 @@ def show_complexity(tabulate: Callable[[pd.DataFrame], pd.DataFrame | str]) -> p
 
 def show_seconds(frame: pd.DataFrame) -> pd.DataFrame | str:
     """Return the exponents of seconds; these take an idle machine, so that counts may be there alone."""
-    return complexity.tabulate(frame, "seconds") if frame["seconds"].notna().any() else "Not measured yet.\n"
+    return complexity.tabulate(frame, "seconds") if frame["seconds"].notna().any() else NOT_MEASURED
 
 
 def show_theorem() -> pd.DataFrame:
@@ -347,9 +348,10 @@ def show_beyond() -> pd.DataFrame:
     return beyond.tabulate(Store(RESULTS / "beyond", "beyond").read())
 
 
-def show_alternatives(name: str) -> str:
-    """Return a table of the study of alternatives."""
-    return alternatives.draw_table(Store(RESULTS / "alternatives", "alternatives").read(), name)
+def show_alternatives(name: str) -> pd.DataFrame | str:
+    """Return a table of the study of alternatives, which takes an idle machine for hours."""
+    records = Store(RESULTS / "alternatives", "alternatives").read()
+    return alternatives.tabulate(records, name) if records else NOT_MEASURED
 
 
 def show_limits() -> pd.DataFrame:
@@ -438,10 +440,7 @@ BLOCKS: dict[str, Callable[[], pd.DataFrame | str]] = {
     "bandit": show_bandit,
     "beyond": show_beyond,
     "limits": show_limits,
-    **{
-        f"alternatives {name}": partial(show_alternatives, name)
-        for name in (*alternatives.MEASURES, alternatives.FEW_NAME)
-    },
+    **{f"alternatives {name}": partial(show_alternatives, name) for name in alternatives.TABLES},
     **{
         f"representatives {name}": partial(show_representatives, name)
         for name in ("nearest", "logistic", "objective", "seconds")

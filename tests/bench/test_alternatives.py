@@ -11,7 +11,7 @@ import pytest
 from bench.__main__ import main
 from bench.measure import growth
 from bench.measure.records import Run
-from bench.studies import alternatives
+from bench.studies import alternatives, pages
 
 
 @pytest.fixture
@@ -40,32 +40,44 @@ def test_methods_are_judged_by_both_metrics(tiny, tmp_path, capsys):
     ]
     assert all(0 < each["euclidean"] < each["manhattan"] for each in records)
     above = records[3]["manhattan"] / records[5]["manhattan"] - 1
-    assert f"| 200 × 16, k = 10 | +0.0% |  | {above:+.1%} |" in capsys.readouterr().out
+    assert f"| 200 × 16, k = 10 | {above:+.1%} |".replace("-", "−").replace("%", " %") in capsys.readouterr().out
 
 
-def test_a_table_says_which_limit_ended_a_method():
-    def run(method, n, metric="euclidean"):
-        return Run("mixture16", n, 10, metric, method, 0)
+def test_tables_say_what_was_found_and_which_limit_ended_a_method():
+    def run(method, n, metric="euclidean", k=100):
+        return Run("mixture16", n, k, metric, method, 0)
 
-    found = {"seconds": 1.234, "peak_bytes": 2e9, "euclidean": 3.0, "manhattan": 9.0}
+    found = {"seconds": 123.4, "cpu_seconds": 1.234, "peak_bytes": 2e9, "euclidean": 3.0, "manhattan": 9.0}
     records = {
         run(alternatives.OURS, 10_000): found,
         run(alternatives.OURS, 10_000, "manhattan"): {**found, "manhattan": 8.0},
-        run("KMeans", 10_000): found,
+        run(alternatives.OURS, 100_000): found,
+        run("KMeans", 10_000): {**found, "euclidean": 2.9, "seconds": 0.02},
         run("kmedoids", 10_000): {"status": "memory", "reason": "too large"},
         run("apricot", 10_000): {"status": "timeout", "reason": "too long"},
     }
-    shown = {name: alternatives.make_table(records, each).iloc[0] for name, each in alternatives.MEASURES.items()}
-    assert shown["seconds"][[alternatives.OURS, "kmedoids", "apricot", "faiss"]].tolist() == [
-        "1.2",
-        "memory",
-        "time",
-        "",
+    tables = {name: alternatives.tabulate(records, name) for name in alternatives.TABLES}
+    methods = [alternatives.OURS, "KMeans", "kmedoids", "apricot"]
+    assert list(tables["seconds"]) == methods
+    assert tables["seconds"].to_numpy().tolist() == [
+        ["123", "0.02", "memory", "time"],
+        ["123", "", "memory", "time"],  # no more rows are tried after a limit
     ]
-    assert shown["seconds manhattan"][[alternatives.OURS, "KMeans"]].tolist() == ["1.2", ""]
-    assert shown["memory"]["KMeans"] == "2"
-    assert shown["euclidean"][[alternatives.OURS, "KMeans"]].tolist() == ["+0.0%", "+0.0%"]
-    assert shown["manhattan"][[alternatives.OURS, "KMeans"]].tolist() == ["+0.0%", "+12.5%"]
+    assert list(tables["seconds"].index) == ["10,000 × 16, k = 100", "100,000 × 16, k = 100"]
+    assert tables["seconds manhattan"].to_numpy().tolist() == [["123"]]
+    assert tables["processor"].iloc[0].tolist() == ["1.2", "1.2", "memory", "time"]
+    assert tables["memory"].iloc[0].tolist() == ["2.0", "2.0", "memory", "time"]
+    assert list(tables["euclidean"]) == methods[1:]
+    assert tables["euclidean"]["KMeans"].iloc[0] == "−3.3 %"
+    assert tables["manhattan"]["KMeans"].tolist() == ["+12.5 %"]
+    assert tables["both"].iloc[0].tolist() == ["123", "0.02, −3.3 %", "memory", "time"]
+    assert alternatives.tabulate({run("KMeans", 10_000, k=10): found}, "both").empty
+
+
+def test_pages_say_what_is_not_measured_yet(monkeypatch, tmp_path):
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    for name in alternatives.TABLES:
+        assert "Not measured yet." in pages.draw_block(f"alternatives {name}")
 
 
 def test_a_run_that_must_exceed_the_time_is_not_tried():
@@ -114,7 +126,7 @@ def test_the_case_of_few_medoids(tiny, monkeypatch, capsys):
     before, _, after = capsys.readouterr().out.partition("\n150 × 10, k = 8 (")
     ours, peer = after.splitlines()[4:6]
     assert ours.startswith(f"| {alternatives.OURS} | ")
-    assert ours.endswith(" | +0.0% |")
+    assert ours.endswith(" |  |")
     assert peer.startswith("| KMeans | ")
     assert "processors, " in after.splitlines()[0]
     assert "| 150 × 10" not in before

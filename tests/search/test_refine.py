@@ -274,3 +274,36 @@ class TestStarts:
 )
 def test_few_medoids_are_confirmed_on_no_more_points_than_many(n, k, n_points):
     assert count_refining(n, 2000, k).n_points == n_points
+
+
+def test_a_draft_of_the_points_refines_starts_and_all_points_their_result(monkeypatch):
+    drawn, draw_points = [], InMemory.draw_points
+
+    def record(population, size):
+        drawn.append(size)
+        return draw_points(population, size)
+
+    monkeypatch.setattr(InMemory, "draw_points", record)
+    monkeypatch.setattr(refine, "POINTS_PER_MEDOID", 1)
+    monkeypatch.setattr(refine, "SHARE_DRAFTED", 500.5 * 330 / refine.MOST_ENTRIES)
+    one = fit()
+    assert drawn == [2000]  # without a pool search there is no draft
+    drawn.clear()
+    two = fit(n_init=2)
+    assert drawn == [500, 500, 500, 2000]  # two starts, the pool search, and its result
+    assert two.inertia_ < 1.01 * one.inertia_
+    drawn.clear()
+    fit(n_init=2, refine=0)
+    assert drawn == [2000]  # nothing refines the result, so that the pool search has all points
+    monkeypatch.setattr(refine, "SHARE_DRAFTED", 1 / 3)
+    drawn.clear()
+    fit(n_init=2)
+    assert drawn == [2000] * 4
+
+
+def test_there_is_a_draft_only_where_it_has_fewer_points():
+    sizes = [(20_000, 100), (100_000, 10), (100_000, 100), (60_000, 150)]
+    drafts = [
+        (count_refining(n, 1500, k, is_draft=True).n_points, count_refining(n, 1500, k).n_points) for n, k in sizes
+    ]
+    assert drafts == [(20_000, 20_000), (100_000, 100_000), (2**26 // 3300, 2**26 // 1100), (30_000, 2**26 // 1650)]

@@ -133,9 +133,9 @@ class BatchSearch:
         found = self._sample.population.search(self._searched_block, places, self._batch.weights, self._options)
         return replace(found, medoids=self._sample.indices[found.medoids])
 
-    def refine(self, selection: BatchSelection, *, finds_runners_up: bool = False) -> BatchSelection:
-        """Refine the medoids of a search."""
-        refined = self._refinement.refine(selection.medoids, finds_runners_up=finds_runners_up)
+    def refine(self, selection: BatchSelection, *, for_pool: bool = False) -> BatchSelection:
+        """Refine the medoids of a search; for a pool search, on fewer points."""
+        refined = self._refinement.refine(selection.medoids, for_pool=for_pool)
         self.runners_up.append(refined.runners_up)
         return selection.refined(refined)
 
@@ -154,11 +154,12 @@ class BatchSearch:
             )
 
     def combine(self, best: BatchSelection, pool: Indices, n_kicks: int, *, is_refined: bool = True) -> BatchSelection:
-        """Improve a selection by the medoids of others, and refine it; only what is new if it was refined before."""
+        """Improve a selection by the medoids of others, and refine it; only what is new if all points refined it."""
         improved = self._refinement.search_pool(best.medoids, pool, n_kicks)
         if self._block.m == self._population.n and improved.n_swaps:
             found = self._find(improved.medoids)
             improved = Refined(found.medoids, 0, improved.n_swaps + found.n_swaps)
+        is_refined = is_refined and not self._refinement.has_drafts(len(best.medoids))
         is_open = improved.medoids != best.medoids if is_refined else None
         return best.refined(improved).refined(self._refinement.refine(improved.medoids, is_open))
 

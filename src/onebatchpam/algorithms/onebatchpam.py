@@ -134,9 +134,10 @@ class OneBatchPAM(MedoidEstimator):
         Number of starts on the same batch, each followed by refinement. The medoids of all results, and the candidates
         that came closest to replacing one of them, form a pool: some medoids of the best result are replaced by others
         of the pool, at random, swaps within the pool follow, and the outcome is kept if its objective is not worse.
-        This is repeated up to 20 times for each start, and what is new in the result is refined once more. The first
-        start is the one that `init` and `warm_start` say; the others are drawn by the method of `init`, at random for
-        ``"auto"``.
+        This is repeated up to 20 times for each start, and what is new in the result is refined once more. With
+        more than 200 k points, and more than 2^26 / (33 k), so many confirm the swaps of the starts and of the pool
+        search, and all of the result is refined once more. The first start is the one that `init` and `warm_start` say;
+        the others are drawn by the method of `init`, at random for ``"auto"``.
     init : {"auto", "build", "random", "k-means++", "ls-k-means++", "kmc2", "lab"}, array or callable, default="auto"
         Medoids from which the search starts: the name of a method, an array of k row indices, k rows of numbers, whose
         nearest rows of X are the first medoids, or a function ``init(X, n_clusters, random_state)`` that returns
@@ -389,7 +390,7 @@ def improve(batch: BatchSearch, first: BatchSelection, *, is_build: bool) -> Bat
     selections = []
     for number in range(n_starts):
         found = first if number == 0 else batch.search(batch.draw_start(k))
-        selections.append(batch.refine(found, finds_runners_up=needs_pool))
+        selections.append(batch.refine(found, for_pool=needs_pool))
     best = batch.choose_best(selections)
     if not needs_pool:
         return batch.enlarge(best)

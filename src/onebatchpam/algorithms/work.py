@@ -22,6 +22,7 @@ from onebatchpam.search import (
     JUDGES_PER_CLUSTER,
     Confirming,
     count_confirming,
+    count_drafted,
     count_kicked,
     count_refining,
     share_judged,
@@ -88,13 +89,12 @@ class FitWork:
         self.storage = self._choose_storage(self.n_searched, self.m, settings.memory_limit)
         self.n_passes = 1 if self.k == 1 else min(settings.max_iter, USUAL_PASSES)
         self.refining = count_refining(n, self.m, self.k)
-        self.n_rounds = self._count_rounds()
+        self.n_rounds = self._count_rounds(self.refining)
         is_build = isinstance(settings.init, str) and starts_by_build(settings.init, self.m, n)
         self.has_core = has_core(settings, n)
         self.n_starts = count_starts(
             settings, n, self.m, is_build=is_build, has_core=self.has_core, is_costly=metric.is_costly
         )
-        self.n_screened = min(self.refining.n_points, count_screened(n, self.n_searched))
 
     def stages(self) -> dict[str, Work]:
         """Return the work of each stage; some of them may have nothing to do."""
@@ -105,7 +105,7 @@ class FitWork:
             "sample": Work(computed=n * k) if self.n_searched < n else NOTHING,
             "distances": self._fill_block(),
             "swap search": self._search_batch() * self.n_starts,
-            "refinement": self._refine() * self._count_refinements(),
+            "refinement": self._refine_all(),
             "pool search": self._search_pool(),
             "core": self._find_core() if self.has_core else NOTHING,
             "assignment": NOTHING if is_assigned else Work(computed=n * k) * n_assigned,
@@ -114,14 +114,21 @@ class FitWork:
     def _choose_storage(self, n: int, m: int, memory_limit: int) -> str:
         return choose_storage(n, m, self.k, memory_limit, is_cheap=self._is_cheap)
 
-    def _count_rounds(self) -> int:
+    def _count_rounds(self, refining: Confirming) -> int:
         """Return the usual number of rounds of a refinement; a batch of all rows needs none."""
-        usual = USUAL_ROUNDS + (0 if self.refining.n_points == self.n else USUAL_ROUNDS_OF_POINTS)
+        usual = USUAL_ROUNDS + (0 if refining.n_points == self.n else USUAL_ROUNDS_OF_POINTS)
         return 0 if self.m == self.n else min(self._settings.refine, usual)
 
-    def _count_refinements(self) -> float:
-        """Return how many refinements there are: of all that the core has led to, or of what a pool search changed."""
-        return self.n_starts + (1 if self.has_core else (self.n_starts > 1) * SHARE_REFINED_AGAIN)
+    def _refine_all(self) -> Work:
+        """Return the work of all refinements: of each start, and of what a pool search or the core has led to."""
+        whole = self._refine(self.refining)
+        if self.has_core:
+            return whole * (self.n_starts + 1)
+        if self.n_starts == 1:
+            return whole
+        draft = count_refining(self.n, self.m, self.k, is_draft=True)
+        again = SHARE_REFINED_AGAIN if draft == self.refining else 1
+        return self._refine(draft) * self.n_starts + whole * again
 
     def _fill_block(self) -> Work:
         if self.storage != "whole":
@@ -136,25 +143,27 @@ class FitWork:
         swapped = SWAPS_OF_SEARCH * self.k * self.m
         return Work(computed=computed, searched=self.n_passes * entries, begun=self.k * self.m, swapped=swapped)
 
-    def _refine(self) -> Work:
-        """Return the work of the refinement of one start."""
-        if self.n_rounds == 0:
+    def _refine(self, refining: Confirming) -> Work:
+        """Return the work of one refinement."""
+        n_rounds = self._count_rounds(refining)
+        if n_rounds == 0:
             return NOTHING
-        n, k, points = self.n, self.k, self.refining.n_points
-        n_of_all = min(self.n_rounds, USUAL_ROUNDS)
+        n, k, points = self.n, self.k, refining.n_points
+        n_of_all = min(n_rounds, USUAL_ROUNDS)
         judged = n_of_all * n * share_judged(n) * min(JUDGES_PER_CLUSTER, points / k)
         # All rows are compared with the medoids to know the members of clusters, and the objectives before and after.
         labelled = 0 if points == n else n * k * (n_of_all + 2)
         contenders = int((1 + SHARE_UNTRIED * CANDIDATES_PER_MEDOID) * k)
-        search = self._confirm(self.refining, contenders, 1, PASSES_OF_ROUND, SWAPS_OF_ROUND * k)
+        search = self._confirm(refining, contenders, 1, PASSES_OF_ROUND, SWAPS_OF_ROUND * k)
         state = Work(begun=k * points)  # each round finds the nearest medoids of all points
         compared = Work(confirmed=k * points)
-        return (search + state + self._screen()) * self.n_rounds + compared + Work(computed=judged + labelled)
+        return (search + state + self._screen(points)) * n_rounds + compared + Work(computed=judged + labelled)
 
-    def _screen(self) -> Work:
+    def _screen(self, points: int) -> Work:
         """Return the work of the batch in a round of refinement, which looks for candidates among many rows."""
-        entries = self.n_screened * self.m
-        if self.n_screened == self.n_searched == self.n and self.storage == "whole":
+        n_screened = min(points, count_screened(self.n, self.n_searched))
+        entries = n_screened * self.m
+        if n_screened == self.n_searched == self.n and self.storage == "whole":
             return Work(searched=entries)
         is_kept = self.storage == "whole" and self.n_searched == self.n
         return Work(computed=0 if is_kept else entries, screened=entries)
@@ -193,7 +202,8 @@ class FitWork:
         found += CORE_PER_MEDOID * k * self.has_core
         n_kicks = KICKS_OF_CORE if self.has_core else self.n_starts * KICKS_PER_START
         pool = max(k + 1, int(SHARE_OF_POOL * found))
-        confirming = count_confirming(n, self.m, k, pool, n)
+        most = count_drafted(k) if self._settings.refine else n
+        confirming = count_confirming(n, self.m, k, pool, min(n, most))
         # All rows are compared with the medoids to know the objectives.
         labelled = n * k * (self.n_starts + (0 if confirming.n_points == n else 2))
         n_searches = 1 + int(SHARE_OF_KICKS * n_kicks)

@@ -76,6 +76,7 @@ from onebatchpam.search.refine import (
     Refinement,
     check_rounds,
     count_confirming,
+    count_drafted,
     count_refining,
 )
 from onebatchpam.search.silhouettes import search_silhouettes

@@ -54,6 +54,9 @@ MOST_POINTS = 100_000
 # With so many medoids that each would have fewer points than this, each has this many, and the medoids are confirmed in
 # groups: a point is then compared with far fewer candidates.
 POINTS_PER_MEDOID = 200
+# If a pool search follows, each start is refined on a draft of the points: as many for each medoid, but not fewer than
+# this share of the most entries allows. So is the pool search, and only its result is refined on all points.
+SHARE_DRAFTED = 1 / 3
 
 AnyConfirmation = Confirmation | GroupedConfirmation
 
@@ -80,9 +83,15 @@ def count_confirming(n: int, m: int, k: int, n_contenders: int, most: int) -> Co
     return Confirming(min(n_points, n), in_groups)
 
 
-def count_refining(n: int, m: int, k: int) -> Confirming:
+def count_refining(n: int, m: int, k: int, *, is_draft: bool = False) -> Confirming:
     """Return how many points confirm a round of refinement, which takes no more dissimilarities than the block."""
-    return count_confirming(n, m, k, (1 + CANDIDATES_PER_MEDOID) * k, n * m // (k * CANDIDATES_PER_MEDOID))
+    most = n * m // (k * CANDIDATES_PER_MEDOID)
+    return count_confirming(n, m, k, (1 + CANDIDATES_PER_MEDOID) * k, min(most, count_drafted(k)) if is_draft else most)
+
+
+def count_drafted(k: int) -> int:
+    """Return how many points confirm swaps at most as long as a refinement on all points is still to come."""
+    return max(int(SHARE_DRAFTED * MOST_ENTRIES) // ((1 + CANDIDATES_PER_MEDOID) * k), k * POINTS_PER_MEDOID)
 
 
 @dataclass(frozen=True)
@@ -114,16 +123,25 @@ class Refinement:
         self._rounds, self._memory_limit, self._run = rounds, memory_limit, run
         self._buffer: TileBuffer | None = None  # holds the block of candidates, for all calls of `refine`
 
-    def refine(
-        self, medoids: Indices, is_open: NDArray[np.bool_] | None = None, *, finds_runners_up: bool = False
-    ) -> Refined:
-        """Improve medoids by swaps that the points confirm; only those that are open get candidates, or all if None."""
+    def has_drafts(self, k: int) -> bool:
+        """Tell whether k medoids are refined on fewer points for a pool search than after it."""
+        n, m = self._population.n, self._block.m
+        return count_refining(n, m, k, is_draft=True) != count_refining(n, m, k)
+
+    def refine(self, medoids: Indices, is_open: NDArray[np.bool_] | None = None, *, for_pool: bool = False) -> Refined:
+        """Improve medoids by swaps that the points confirm; only those that are open get candidates, or all if None.
+
+        For a pool search, which is followed by another refinement, a draft of the points confirms, and runners-up are
+        found.
+        """
         k = len(medoids)
         is_open = np.arange(k) >= self._options.n_fixed if is_open is None else is_open
         if self._rounds == 0 or self._block.m == self._population.n or not is_open.any():
             return Refined(medoids)  # a batch of all rows has confirmed every swap, and fixed medoids allow no swap
         with self._run.stages.stage("refinement", total=self._rounds, unit=" rounds") as bar:
-            points, in_groups = self._draw_points(count_refining(self._population.n, self._block.m, k))
+            points, in_groups = self._draw_points(
+                count_refining(self._population.n, self._block.m, k, is_draft=for_pool)
+            )
             proposals = Proposals(
                 self._population,
                 self._block,
@@ -134,10 +152,8 @@ class Refinement:
                 self._most_screened,
                 self._run,
             )
-            confirmation = self._begin_confirmation(
-                medoids, points, in_groups, proposals, finds_runners_up=finds_runners_up
-            )
-            refined = self._run_rounds(confirmation, points, proposals, bar, finds_runners_up=finds_runners_up)
+            confirmation = self._begin_confirmation(medoids, points, in_groups, proposals, finds_runners_up=for_pool)
+            refined = self._run_rounds(confirmation, points, proposals, bar, finds_runners_up=for_pool)
             bar.finish()
             return self._check(medoids, points, refined)
 
@@ -148,7 +164,8 @@ class Refinement:
             return Refined(medoids)
         with self._run.stages.stage("pool search", total=n_kicks * len(pool), unit=" candidates") as bar:
             n = self._population.n
-            points, in_groups = self._draw_points(count_confirming(n, self._block.m, k, k + len(pool), n))
+            most = count_drafted(k) if self._rounds else n
+            points, in_groups = self._draw_points(count_confirming(n, self._block.m, k, k + len(pool), min(n, most)))
             confirmation = self._begin_confirmation(medoids, points, in_groups)
             confirmation.begin_round()
             found = confirmation.confirm(pool, PoolSearch(n_kicks, bar))
