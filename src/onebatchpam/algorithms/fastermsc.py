@@ -228,10 +228,10 @@ class FasterMSC(MedoidEstimator):
 class DynMSC(FasterMSC):
     """k-medoids with the number of medoids, and the medoids, that maximise the average medoid silhouette.
 
-    It runs `FasterMSC` with `n_clusters` medoids, removes the medoid that is missed least, searches again, and so on
-    down to `min_clusters`; the number with the largest silhouette is kept. All searches share the dissimilarities of
-    the first, and start from a good solution, but each makes a pass over all candidates at least. The medoid silhouette
-    tends to favour few clusters; `select_k` shows other criteria beside it.
+    It runs `FasterMSC` with `n_clusters` medoids, removes the medoid that is missed most, so that the others have to
+    rearrange, searches again, and so on down to `min_clusters`; the number with the largest silhouette is kept. All
+    searches share the dissimilarities of the first. The medoid silhouette tends to favour few clusters; `select_k`
+    shows other criteria beside it.
 
     It computes n m dissimilarities with a batch of m rows, and n k more to assign the rows.
 

@@ -30,8 +30,9 @@ def search_silhouettes(
 ) -> list[SwapResult]:
     """Improve at least two medoids by eager swaps until a full cycle of candidates brings no swap.
 
-    With `least_k`, the medoid whose removal costs least is then removed, and the search goes on, until so few are left.
-    Return the results for k, k - 1, ..., least_k medoids.
+    With `least_k`, the medoid whose removal costs most is then removed, and the search goes on, until so few are left.
+    Without the one whose removal costs least, the others would be close to a local optimum, in which the search would
+    soon end. Return the results for k, k - 1, ..., least_k medoids.
     """
     block, medoids, rows = place_start(block, start, weights, run, candidates)
     results, least_k = [], len(medoids) if least_k is None else max(least_k, options.n_fixed)
@@ -47,7 +48,7 @@ def search_silhouettes(
             if len(medoids) <= least_k:
                 return results
             free = np.array(search.removal_changes[options.n_fixed :])
-            medoids = np.delete(medoids, options.n_fixed + int(np.argmin(free)))
+            medoids = np.delete(medoids, options.n_fixed + int(np.argmax(free)))
 
 
 def _sweep_until_idle(
