@@ -17,6 +17,7 @@ from sklearn.datasets import make_blobs
 import onebatchpam
 import reference
 from contract import every_check
+from onebatchpam import block_metric
 from onebatchpam.dask import OneBatchPAM, population
 from onebatchpam.search import groups, refine
 
@@ -224,6 +225,19 @@ def test_duplicates_of_medoids_are_spread():
     model = make_model(n_clusters=5).fit(in_chunks(X, 2300))
     assert model.inertia_ == 0
     assert_contract(model, X)
+
+
+def test_a_medoid_moves_if_another_that_has_moved_empties_its_cluster():
+    """The dissimilarities are no metric; tests/search/test_assignment.py has the same ones in memory."""
+    matrix = np.array([[0, 0, 0, 3, 1], [0, 0, 1, 2, 3], [0, 1, 0, 3, 3], [3, 2, 3, 0, 3], [1, 3, 3, 3, 0]], float)
+
+    def look_up(A, B):
+        return matrix[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]
+
+    rows = in_chunks(np.arange(5.0)[:, np.newaxis], 2, 3)
+    model = OneBatchPAM(3, metric=block_metric(look_up), init=[0, 1, 2], max_iter=0).fit(rows)
+    assert model.medoid_indices_.tolist() == [0, 4, 3]
+    assert model.inertia_ == 0
 
 
 def test_fewer_distinct_rows_than_medoids():

@@ -27,7 +27,7 @@ from onebatchpam.dask.partition import GivenRows, join
 from onebatchpam.dask.scheduler import Partitions
 from onebatchpam.dask.tasks import Assessment, Drawn, JudgeRows, RankedRows, Totals
 from onebatchpam.metrics import Metric, MetricLike, resolve_metric
-from onebatchpam.search import CANDIDATES_BY_CLUSTER, Judges, Measured, find_empty, move_empty, share_judged
+from onebatchpam.search import CANDIDATES_BY_CLUSTER, Judges, Measured, move_empty, share_judged
 from onebatchpam.space import Space, are_enough
 
 # The sample on the driver has at most this many numbers, but enough rows for the batch. A data set that is not larger
@@ -248,9 +248,11 @@ class Partitioned:
     def spread_medoids(self, medoids: Indices) -> Indices:
         """Return the medoids, with each one whose cluster is empty replaced by the candidate farthest from all."""
 
-        def find_farthest(medoids: Indices, moved: slice) -> int | None:
+        def weigh(medoids: Indices, _: int | None) -> NDArray[np.float64]:
+            return self.assess([medoids])[0].profile.weights
+
+        def find_farthest(medoids: Indices) -> int | None:
             (assessment,) = self.assess([medoids])
             return int(self.known.add(assessment.farthest)[0]) if assessment.distance > 0 else None
 
-        (assessment,) = self.assess([medoids])
-        return move_empty(medoids, find_empty(assessment.profile.weights, len(self.space.fixed)), find_farthest)
+        return move_empty(medoids, len(self.space.fixed), weigh, find_farthest)

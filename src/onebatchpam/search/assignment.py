@@ -178,41 +178,27 @@ def weigh_clusters(labels: NDArray[Any], weights: NDArray[np.float64], k: int) -
 
 
 def spread_medoids(space: Space, medoids: Indices, assignment: Assignment) -> Indices:
-    """Return the medoids with each one whose cluster is empty replaced by the candidate farthest from all medoids.
-
-    If the dissimilarity is not a metric, a medoid that has moved may empty another cluster, and so on.
-    """
+    """Return the medoids with each one whose cluster is empty replaced by the candidate farthest from all medoids."""
     k, n_fixed = len(medoids), len(space.fixed)
-    empty = find_empty(weigh_clusters(assignment.labels, assignment.weights, k), n_fixed)
-    if len(empty) == 0:
+    if len(find_empty(weigh_clusters(assignment.labels, assignment.weights, k), n_fixed)) == 0:
         return medoids
     labels, distances = assignment.labels.copy(), assignment.distances.copy()
     may_move = (space.weights > 0) & space.candidates.marked()
-    all_moved = np.empty(0, np.int64)
 
-    def take_in(medoids: Indices, slot: int) -> None:
-        column = space.distances_from(medoids[slot : slot + 1]).column()
-        is_nearer = (column < distances) | ((column == distances) & (slot < labels))
-        labels[is_nearer], distances[is_nearer] = slot, column[is_nearer]
+    def weigh(medoids: Indices, moved: int | None) -> NDArray[np.float64]:
+        if moved is not None:
+            column = space.distances_from(medoids[moved : moved + 1]).column()
+            is_nearer = (column < distances) | ((column == distances) & (moved < labels))
+            labels[is_nearer], distances[is_nearer] = moved, column[is_nearer]
+        return weigh_clusters(labels, assignment.weights, k)
 
-    def find_farthest(medoids: Indices, moved: slice) -> int | None:
-        if len(medoids[moved]):
-            take_in(medoids, moved.start)
+    def find_farthest(medoids: Indices) -> int | None:
         nearest = np.where(may_move, distances, 0)
         nearest[medoids] = 0  # a row that is a medoid must not become one twice, however far it is from itself
         farthest = int(np.argmax(nearest))
         return farthest if nearest[farthest] > 0 else None
 
-    while len(empty) > 0:
-        spread = move_empty(medoids, empty, find_farthest)
-        moved = np.flatnonzero(spread != medoids)
-        if len(moved) == 0:
-            break
-        take_in(spread, int(moved[-1]))
-        medoids, all_moved = spread, np.append(all_moved, moved)
-        # A medoid that has moved stays, because a row that is away from itself may leave its cluster empty again.
-        empty = np.setdiff1d(find_empty(weigh_clusters(labels, assignment.weights, k), n_fixed), all_moved)
-    return medoids
+    return move_empty(medoids, n_fixed, weigh, find_farthest)
 
 
 def find_empty(sizes: NDArray[Any], n_fixed: int) -> Indices:
@@ -225,19 +211,27 @@ def find_empty(sizes: NDArray[Any], n_fixed: int) -> Indices:
     return np.flatnonzero((sizes == 0) & (np.arange(len(sizes)) >= n_fixed))
 
 
-def move_empty(medoids: Indices, empty: Indices, find_farthest: Callable[[Indices, slice], int | None]) -> Indices:
+def move_empty(
+    medoids: Indices,
+    n_fixed: int,
+    weigh: Callable[[Indices, int | None], NDArray[np.float64]],
+    find_farthest: Callable[[Indices], int | None],
+) -> Indices:
     """Return the medoids with those of empty clusters replaced, one after the other, by the farthest row.
 
-    `find_farthest` takes the medoids and the slice of the slot that was replaced last (empty at first), and returns a
-    row. It returns None if every row is at distance 0 from a medoid; the remaining medoids then stay.
+    `weigh` returns the weights of the clusters, given the medoids and the slot that was replaced last, None at first.
+    `find_farthest` returns None if every row is at distance 0 from a medoid; the remaining medoids then stay. If the
+    dissimilarity is not a metric, a medoid that has moved may empty another cluster, whose medoid then moves too.
     """
-    medoids, moved = medoids.copy(), slice(0, 0)
-    for slot in empty:
-        farthest = find_farthest(medoids, moved)
+    medoids, moved = medoids.copy(), list[int]()
+    while True:
+        # A medoid that has moved stays, because a row that is away from itself may leave its cluster empty again.
+        empty = np.setdiff1d(find_empty(weigh(medoids, moved[-1] if moved else None), n_fixed), moved)
+        farthest = find_farthest(medoids) if len(empty) else None
         if farthest is None:
-            break
-        medoids[slot], moved = farthest, slice(slot, slot + 1)
-    return medoids
+            return medoids
+        moved.append(int(empty[0]))
+        medoids[moved[-1]] = farthest
 
 
 def split_by_label(labels: NDArray[Any]) -> Iterator[tuple[int, Indices]]:
