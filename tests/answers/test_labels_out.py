@@ -101,6 +101,17 @@ class TestErrors:
         with pytest.raises(error, match=f"out.*{message}"):
             model.fit(blobs).predict(blobs, out=out)
 
+    def test_rows_are_not_overwritten(self):
+        rows = np.arange(40).reshape(20, 2)
+        model, before = OneBatchPAM(2, random_state=0), rows.copy()
+        with pytest.raises(ValueError, match="labels_out is a part of X: expected an array of its own"):
+            model.fit(rows, labels_out=rows[:, 0])
+        model.fit(rows[:, :1], labels_out=rows[:, 1].copy())
+        with pytest.raises(ValueError, match="out is a part of X"):
+            model.predict(rows[:, :1], out=rows[:, 0])
+        np.testing.assert_array_equal(rows, before)
+        assert model.predict(rows[:, :1], out=rows[:, 1]) is not None  # beside X in the same memory, but not in it
+
     def test_integers_too_small(self, blobs):
         model = OneBatchPAM(129, random_state=0)
         with pytest.raises(ValueError, match=r"dtype int8 .* labels up to 128"):

@@ -85,6 +85,7 @@ class TestHelp:
         (["-k", "2", "--show-as", "big"], "--show-as big"),
         (["-k", "2", "--kind", "a"], "--kind 'a'"),
         (["-k", "2", "--config", "nothing.toml"], "--config nothing.toml"),
+        (["-k", "2", "-o", "caf\udce9"], r"'caf\udce9' is not UTF-8: expected UTF-8; rename the file"),
     ],
 )
 def test_wrong_usage_ends_in_one_line(arguments, message, file, capsys):

@@ -37,7 +37,7 @@ from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam._warn import warn
 from onebatchpam.algorithms.result import Clustering, Selection, describe_profile, warn_if_imperfect, warn_if_small
-from onebatchpam.answers import Answers, LabelArray, LabelsOut, check_labels_out, open_labels
+from onebatchpam.answers import Answers, LabelArray, LabelsOut, check_apart, check_labels_out, open_labels
 from onebatchpam.bounds import LowerBound, certify
 from onebatchpam.data import Rows, load_sparse
 from onebatchpam.metrics import (
@@ -163,6 +163,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         settings = self._check_settings()
         k = settings.n_clusters
         check_labels_out(labels_out, "labels_out", None, k)
+        check_apart(labels_out, "labels_out", X)
         run = Run.of(settings)
         space = open_space_for_fit(X, self, settings, sample_weight, fixed_medoids, candidates, estimator=self)
         features = read_features(space.rows)
@@ -292,6 +293,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """
         check_is_fitted(self)
         check_labels_out(out, "out", None, len(self.medoid_indices_))
+        check_apart(out, "out", X)
         distances = self._distances_to_medoids(X)
         check_labels_out(out, "out", distances.n_rows, distances.n_columns)
         with open_labels(out, distances.n_rows) as labels:

@@ -10,5 +10,5 @@ In: a fitted model, or the dissimilarities of rows to its medoids. Out: small ta
 from onebatchpam.answers.cluster_table import ClusterTable
 from onebatchpam.answers.fit_summary import STORAGES, FitSummary
 from onebatchpam.answers.fitted import Answers
-from onebatchpam.answers.labels_out import LabelArray, LabelsOut, check_labels_out, open_labels
+from onebatchpam.answers.labels_out import LabelArray, LabelsOut, check_apart, check_labels_out, open_labels
 from onebatchpam.answers.row_assessment import RowAssessment, assess, mean_silhouette, medoid_silhouettes, settle

@@ -43,6 +43,12 @@ def check_labels_out(out: LabelsOut, name: str, n: int | None, k: int) -> None:
         )
 
 
+def check_apart(out: LabelsOut, name: str, X: Any) -> None:
+    """Raise if labels would be written over rows of X."""
+    if isinstance(out, np.ndarray) and isinstance(X, np.ndarray) and np.shares_memory(out, X):
+        raise ValueError(f"{name} is a part of X: expected an array of its own, or labels would overwrite rows")
+
+
 def check_new_file(out: str | os.PathLike[str], name: str) -> None:
     """Raise unless a new file can be made at this path; an existing file may hold the data or other labels."""
     path = Path(out)
