@@ -188,17 +188,26 @@ def _library_matrix(plain: NDArray[Any], drawn: DrawnMetric, weights: Floats) ->
     if name == "seuclidean" and "V" not in params:
         params["V"] = np.diag(_covariance(rows, weights))
     if name == "mahalanobis" and "VI" not in params:
-        covariance = np.nan_to_num(_covariance(rows, weights))  # a single row has none, and is refused
-        # Correlations are inverted, because a feature in small units, or of rows of little weight, counts like others.
-        deviations = np.sqrt(covariance.diagonal())
-        units = np.outer(deviations, deviations)
-        units[units == 0] = 1
-        params["VI"] = np.linalg.pinv(covariance / units) / units
+        correlation, units = correlate(rows, weights)
+        params["VI"] = np.linalg.pinv(correlation) / units
     if name in SCIPY_METRICS:
         return scipy.spatial.distance.cdist(plain, plain, name, **params)
     if name == "nan_euclidean":
         return naive.distance_block(rows, rows, "euclidean")  # no value is missing
     return np.asarray(sklearn.metrics.pairwise_distances(plain, plain, metric=name, **params))
+
+
+def correlate(rows: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the correlations of the features, and the products of deviations that make them covariances.
+
+    Correlations are inverted instead of covariances, because a feature in small units, or of rows of little weight,
+    counts like others.
+    """
+    covariance = np.nan_to_num(_covariance(rows, weights))  # a single row has none, and is refused
+    deviations = np.sqrt(covariance.diagonal())
+    units = np.outer(deviations, deviations)
+    units[units == 0] = 1
+    return covariance / units, units
 
 
 def _covariance(rows: Floats, weights: Floats) -> Floats:

@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 import naive
 from bench.fuzz.case import Case
 from bench.fuzz.data import is_asymmetric, rows_of_table
-from bench.fuzz.metrics import COMPILED
+from bench.fuzz.metrics import COMPILED, correlate
 from onebatchpam import DynMSC, FasterMSC, _core
 from onebatchpam.algorithms import MedoidEstimator
 
@@ -36,7 +36,9 @@ def tolerances(case: Case) -> tuple[float, float]:
         size = float(np.abs(np.asarray(case.data.plain, np.float64)).max()) * case.data.plain.shape[1] ** 0.5
         return (1e-7, 1e-6 * size) if is_double else (1e-3, 1e-2 * size)
     if case.drawn.name == "mahalanobis":  # the inverse of a covariance loses digits where columns nearly agree
-        return 1e-4, 3e-4 * max(1.0, largest)
+        correlation, _ = correlate(np.asarray(case.data.plain, np.float64), case.weights)
+        lost = np.finfo(np.float64).eps * min(np.linalg.cond(correlation), 1e15)
+        return 1e-4 + lost, (3e-4 + lost) * max(1.0, largest)
     if case.drawn.name in CANCELLING:
         return (1e-7, 1e-7 * max(1.0, largest)) if is_double else (1e-4, 3e-4 * max(1.0, largest))
     return (1e-9, 1e-12 * largest) if is_double else (2e-5, 1e-6 * largest)
