@@ -105,8 +105,8 @@ def tabulate(records: dict[Run, Record]) -> pd.DataFrame:
 
 
 def show_numbers_of_medoids(runs: pd.DataFrame) -> str:
-    """Return the mean number of medoids for each k."""
-    return ", ".join(f"{mean:.0f}" for mean in runs.groupby("k")["n_medoids"].mean())
+    """Return the numbers of medoids that a method has returned."""
+    return ", ".join(map(str, sorted(set(runs["n_medoids"]))))
 
 
 def show_mean(differences: pd.Series, decimals: int) -> str:
