@@ -207,7 +207,7 @@ ALGORITHMS = {
         *(dense(20), 1_500_000, "coverage"),
     ),
     "select_representatives, order": Case(
-        lambda X: select_representatives(X, len(X) // 10, fixed=np.arange(len(X) // 10), random_state=0).losses,
+        lambda X: select_representatives(X, len(X) // 30, fixed=np.arange(len(X) // 30), random_state=0).losses,
         *(dense(20), 60_000, "order"),
     ),
     "lower_bound": Case(bound_few, dense(100), 20_000, "pricing"),
