@@ -21,8 +21,8 @@ import naive
 from bench.fuzz.data import Data, Rng, choose
 from onebatchpam import block_metric, native_metric, pair_metric
 from onebatchpam.metrics.library import SCIPY_METRICS
-from onebatchpam.metrics.native import NATIVE_METRICS
-from onebatchpam.metrics.registry import ALIASES, METRICS
+from onebatchpam.metrics.native import ALIASES, NATIVE_METRICS
+from onebatchpam.metrics.registry import METRICS
 from onebatchpam.metrics.sparse import SPARSE_METRICS
 from onebatchpam.metrics.text import TEXT_METRICS
 
