@@ -19,7 +19,7 @@ from onebatchpam._core import __version__
 from onebatchpam._new_files import replacing
 from onebatchpam._optional import require
 from onebatchpam._parameters import check_weights, describe
-from onebatchpam._show import show_count, show_seconds
+from onebatchpam._show import show_count, show_seconds, show_share
 from onebatchpam.algorithms import MedoidEstimator
 from onebatchpam.bounds import LowerBound
 from onebatchpam.evaluation import KSelection
@@ -189,9 +189,8 @@ def list_facts(study: Study, certificate: LowerBound | None) -> list[tuple[str, 
         sure = "proven" if certificate.is_exact else f"with {certificate.confidence:.0%} confidence"
         facts.append(("above the optimum", show_gap(certificate), f"at most, {sure}"))
     share = model.n_distances_ / pairs
-    facts.append(
-        ("distances", f"{share:.2%}" if share < 1 else f"{share:.1f} ×", f"computed, of {show_count(pairs)} pairs")
-    )
+    shown = show_share(share) if share < 1 else f"{share:.1f} ×"
+    facts.append(("distances", shown, f"computed, of {show_count(pairs)} pairs"))
     facts.append(("time", show_seconds(sum(model.fit_seconds_.values())), "to find the medoids"))
     return facts
 
