@@ -20,6 +20,7 @@ from onebatchpam.algorithms.clarans import CLARANS
 from onebatchpam.algorithms.cluster_medoids import (
     ClusterMedoids,
     check_labels,
+    check_n_labels,
     medoids_of,
     split_clusters,
     split_points,
@@ -34,7 +35,6 @@ from onebatchpam.algorithms.representative_selector import RepresentativeSelecto
 from onebatchpam.algorithms.representatives import Representatives, select_representatives
 from onebatchpam.algorithms.result import (
     Clustering,
-    advise_more_passes,
     describe_profile,
     warn_if_imperfect,
     warn_if_small,
