@@ -33,22 +33,19 @@ from onebatchpam.search.assignment import (
 from onebatchpam.search.bandit import build_and_swap
 from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.candidates import (
-    CANDIDATES_BY_BATCH,
     CANDIDATES_BY_CLUSTER,
     CANDIDATES_PER_MEDOID,
     JUDGES_PER_CLUSTER,
     Judges,
-    Ranked,
     are_within_reach,
     best_by_cluster,
-    best_of_ranked,
     label_parts,
     mean_losses,
     rank_members,
     share_judged,
     smallest_of_each,
 )
-from onebatchpam.search.clarans import Wandered, wander
+from onebatchpam.search.clarans import wander
 from onebatchpam.search.enlarge import (
     DrawnContests,
     Enlarged,
@@ -81,7 +78,6 @@ from onebatchpam.search.refine import (
 )
 from onebatchpam.search.silhouettes import search_silhouettes
 from onebatchpam.search.start import (
-    Init,
     Start,
     call_init,
     check_init,
