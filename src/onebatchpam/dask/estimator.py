@@ -300,7 +300,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super().score(X, y, sample_weight)
         self._check_new(X)
-        # The medoids are no rows of X, so they have no indices in it.
+        # The medoids are not rows of X, so they have no indices in it.
         medoids = GivenRows(np.empty(0, np.int64), self.cluster_centers_, np.empty(0), np.empty(0, bool))
         found = Partitions(X, sample_weight).run("assign", assess, self._metric, [medoids])
         return -sum(each.inertia for (each,) in found)

@@ -27,7 +27,7 @@ class Precomputed(Metric):
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> MatrixRows:
         """Return the rows of a square matrix, or after the fit of a matrix of new rows x fitted rows."""
-        refuse_masked(X, name)  # of one dimension, too, before it is expanded
+        refuse_masked(X, name)  # before a condensed matrix is expanded, which would drop its mask
         if not self.is_fitted or self.holds_all_pairs(X):
             X = expand_condensed(X, name)
         matrix = check_matrix(X, name, estimator)

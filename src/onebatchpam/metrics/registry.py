@@ -67,7 +67,7 @@ def make_library(name: str, params: Params) -> Metric:
     """Make a metric of scipy or scikit-learn; scipy would compute nonsense with a power that is not positive."""
     if name == "minkowski" and "p" in params:
         check_positive(params["p"], "metric='minkowski' with p")
-    if name == "jensenshannon":  # of which scipy compares all pairs with one base of the logarithm
+    if name == "jensenshannon":  # scipy takes no parameters where it compares all pairs, neither weights nor a base
         return make_without_params(name, partial(LibraryMetric, name), params)
     return LibraryMetric(name, params)
 

@@ -131,7 +131,7 @@ class Feature:
             values = np.clip(self.numbers[rows], edges[0], edges[-1])
             counts = np.histogram(values[~np.isnan(values)], edges, weights=self._weights[rows][~np.isnan(values)])[0]
             shares.append(counts / max(counts.sum(), 1e-300))
-        ends = edges[[0, -1]] + ([0.5, -0.5] if self._has_bin_for_each else 0)  # in the middle of such bins
+        ends = edges[[0, -1]] + ([0.5, -0.5] if self._has_bin_for_each else 0)  # labels name the middles of such bins
         return Histogram(self.name, [self.show(end) for end in ends], True, shares[0], shares[1])
 
     @cached_property

@@ -106,7 +106,7 @@ def write_report(
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write text to a file; parts of names that are no characters, as those of files may have, become "?"."""
+    """Write text to a file; bytes of a name that are not characters, as names of files may have, become "?"."""
     path.write_text(text, encoding="utf-8", errors="replace")
 
 

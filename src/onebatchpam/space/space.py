@@ -80,7 +80,7 @@ class Space:
         )
 
     def distances_to_others(self, points: Rows, name: str, first: int = 0) -> NDArray[Any]:
-        """Return d(row, point) for all rows and a point that is no row of the data, the row `first` of `name`."""
+        """Return d(row, point) for all rows and a point that is not among them: row `first` of the array `name`."""
         distances = Distances(
             self.rows,
             self.metric.pack(points, self.rows, self._n_jobs),
