@@ -3,13 +3,14 @@
     start ─▶ swaps ─▶ refine ─▶ assignment
       │        │         ├ candidates: which rows a round of refinement tries
       │        │         └ confirmation: which of them lower the loss over many points; groups: the same for very many
-      │        │           medoids
+      │        │           medoids; pool: how the results of several starts are combined
       │        └ shows the block to the native search, tile by tile
       └ first_medoids: rows drawn by k-means++ and its relatives, whose local search knows the two_nearest medoids of
         each row; build: rows chosen by PAM's BUILD
 
+    refinable: what refinement asks of the rows, whether they are in memory or in partitions
     clarans: swaps of random rows, without a block
-    silhouettes: the same search for the medoid silhouette
+    silhouettes: the swap search for the medoid silhouette
     ordering: medoids in an order of which every prefix is a good smaller selection
     enlarge: swaps until every cluster has a least weight, on a block (sizes) and on samples of all rows
     bandit: the searches of BanditPAM, on samples of references instead of a block
