@@ -22,6 +22,7 @@ from onebatchpam._parameters import check_weights, describe
 from onebatchpam._show import show_count, show_seconds, show_share
 from onebatchpam.algorithms import MedoidEstimator
 from onebatchpam.bounds import LowerBound
+from onebatchpam.data import is_path
 from onebatchpam.evaluation import KSelection
 from onebatchpam.metrics import name_metric
 from onebatchpam.report.alerts import find_alerts
@@ -112,7 +113,7 @@ def write_text(text: str, path: Path) -> None:
 
 def check_page(path: Any) -> Path:
     """Return the file to write; raise if there is no folder for it."""
-    if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
+    if not is_path(path) or not str(path) or "\0" in str(path):
         raise ValueError(f"{describe(path, 'path')}: expected the path of a file to write, such as 'report.html'")
     page = Path(path)
     if not page.absolute().parent.is_dir() or page.is_dir():

@@ -52,7 +52,7 @@ class StartRows:
             )
         is_free, medoids = space.candidates.marked(), np.empty(k, np.int64)
         for slot in range(k):
-            distances = space.distances_to_others(points.take(np.array([slot])), "init", slot)
+            distances = space.distances_to_other(points.take(np.array([slot])), "init", slot)
             medoids[slot] = np.argmin(np.where(is_free, distances, np.inf))
             is_free[medoids[slot]] = False
         return medoids
@@ -140,7 +140,7 @@ def draw_medoids(init: Init, space: Space, k: int, run: Run) -> Start:
 
 
 def check_start(space: Space, medoids: Indices, name: str) -> Indices:
-    """Return medoids with the fixed ones moved to the front; raise if a fixed one is missing, or for other rows."""
+    """Return medoids with the fixed ones in front; raise if a fixed one is missing, or if one is not a candidate."""
     others = medoids[~space.candidates.marked()[medoids]]
     if len(others):
         row = space.given_indices(others)[0]
