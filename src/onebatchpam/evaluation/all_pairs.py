@@ -176,7 +176,7 @@ def cluster_statistics(
 
 @dataclass(frozen=True)
 class Pairs:
-    """What the dissimilarities of each row to all others amount to; without a meaning for noise."""
+    """Means and extremes of the dissimilarities of each row to all others; those of noise mean nothing."""
 
     within: NDArray[np.float64]  # mean to the other rows of its cluster; NaN for the only row of a cluster
     farthest: NDArray[np.float64]  # largest to a row of its cluster

@@ -9,7 +9,7 @@ import numpy as np
 
 from onebatchpam.data import collapse_duplicates, columns_of
 from onebatchpam.evaluation import KSelection
-from onebatchpam.metrics import describe_dominant, name_metric
+from onebatchpam.metrics import describe_dominant
 from onebatchpam.report.columns import Feature, name_of
 from onebatchpam.report.rows import as_values, show_value
 from onebatchpam.report.study import Study
@@ -77,7 +77,8 @@ def overlapping_clusters(study: Study) -> Iterator[Alert]:
 def dominant_column(study: Study, features: Sequence[Feature]) -> Iterator[Alert]:
     """Alert to a column whose numbers are so large that the others hardly count."""
     spreads = {feature.name: float(np.nanstd(feature.numbers)) for feature in features if feature.is_numeric}
-    dominant = describe_dominant(spreads, name_metric(study.model.metric))
+    metric = study.model.metric
+    dominant = describe_dominant(spreads, metric) if isinstance(metric, str) else None
     if dominant is not None:
         name, why = dominant
         yield Alert(

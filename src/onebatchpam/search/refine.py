@@ -252,7 +252,7 @@ class Refinement:
         bar.update(0)
 
     def _check(self, medoids: Indices, points: Batch, refined: Refined) -> Refined:
-        """Return the refined medoids, or the former ones if a sample confirmed what is not better for all rows."""
+        """Return the refined medoids, or the former ones if these are better over all rows, which a sample may miss."""
         if len(points.indices) < self._population.n:
             before, after = self._population.objectives([medoids, refined.medoids])
             if after > before:
