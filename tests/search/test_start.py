@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import reference
 from contract import every_check
-from onebatchpam import PAM, Alternate, FasterCLARA, FasterPAM, OneBatchPAM, select_k
+from onebatchpam import PAM, Alternate, FasterCLARA, FasterMSC, FasterPAM, OneBatchPAM, select_k
 from onebatchpam.search.first_medoids import lab
 from spaces import make_run, make_space
 
@@ -120,7 +120,7 @@ class TestNoSwaps:
         assert one.n_swaps_ == several.n_swaps_ == 0
 
 
-every_start = pytest.mark.parametrize("algorithm", [OneBatchPAM, FasterPAM, PAM, Alternate])
+every_start = pytest.mark.parametrize("algorithm", [OneBatchPAM, FasterPAM, PAM, Alternate, FasterMSC])
 
 
 class TestBuild:
