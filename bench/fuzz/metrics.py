@@ -203,7 +203,8 @@ def correlate(rows: Floats, weights: Floats) -> tuple[Floats, Floats]:
     Correlations are inverted instead of covariances, because a feature in small units, or of rows of little weight,
     counts like others.
     """
-    covariance = np.nan_to_num(_covariance(rows, weights))  # a single row has none, and is refused
+    with np.errstate(invalid="ignore"):
+        covariance = np.nan_to_num(_covariance(rows, weights))  # a single row has none, and is refused if it is learnt
     deviations = np.sqrt(covariance.diagonal())
     units = np.outer(deviations, deviations)
     units[units == 0] = 1

@@ -82,6 +82,9 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         "verbose": check_verbose,
     }
 
+    # Whether the search itself draws, so that two searches from the same medoids may end with different ones.
+    _draws_in_search: ClassVar[bool] = False
+
     _doc_link_module = "onebatchpam"
 
     @property
@@ -221,7 +224,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if "init" in self._rules:
             settings.init = check_init(settings.init, settings.n_clusters)
         if "n_init" in self._rules:
-            settings.n_init = check_n_init(settings.n_init, settings.init)
+            settings.n_init = check_n_init(settings.n_init, settings.init, may_repeat=self._draws_in_search)
         resolve_metric(self.metric, self.metric_params)
         settings.n_jobs = resolve_threads(self.n_jobs, self.metric)
         return settings

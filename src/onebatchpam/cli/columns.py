@@ -26,6 +26,7 @@ COMPARED = {
     "number": "numbers",
     "category": "categories",
     "ordinal": "in order",
+    "asymmetric": "asymmetric",
     "date": "dates",
     "vectors": "vectors",
     "text": "text",
@@ -151,9 +152,8 @@ def use_of_type(kind: Any, declared: Any) -> str | None:
     """Return the use of a column of an Arrow type, or of a declared kind; None if it cannot be compared."""
     types = arrow("pyarrow.types")
     if declared is not None:
-        return {"numeric": "number", "categorical": "category", "asymmetric": "category"}.get(
-            declared if isinstance(declared, str) else "", "ordinal"
-        )
+        uses = {"numeric": "number", "categorical": "category", "asymmetric": "asymmetric"}
+        return uses.get(declared if isinstance(declared, str) else "", "ordinal")
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "number"
     if types.is_date(kind) or types.is_timestamp(kind):

@@ -86,6 +86,7 @@ from onebatchpam.search.start import (
     choose_start,
     draw_medoids,
     further_starts,
+    is_drawn,
     starts_by_build,
 )
 from onebatchpam.search.swaps import SwapOptions, SwapResult, run_swaps, swap_search
