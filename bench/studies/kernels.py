@@ -7,9 +7,15 @@ no compiler. `--against PATH` adds another build, such as the `_core` file of an
 processes of their own (`kernel_worker.py`), and the quickest of all calls counts.
 
 For Manhattan the limit is three instructions for each vector of differences: subtract, drop the sign, add. So it is for
-Chebyshev, but AVX-512 drops the sign and takes the larger in one. The sum of |a - b| is also twice the sum of max(a, b)
-less the sums of a and of b, which needs two instructions; it is not used, because that last subtraction takes digits
-from the distances of near rows.
+Chebyshev, but AVX-512 drops the sign and takes the larger in one. Two ways to need only two instructions are not used,
+because they take digits from the distances of near rows. The sum of |a - b| is twice the sum of max(a, b) less the sums
+of a and of b; that last subtraction cancels. And |x| + |y| is the larger of |x + y| and |x - y|, which AVX-512 finds in
+one instruction, for two differences x and y; x + y and x - y would be taken from sums and differences of features that
+are rounded beforehand.
+
+The matrix product is as fast as the kernels that NumPy's BLAS has chosen for this processor, which are named above the
+table. OpenBLAS may choose kernels with narrower vectors than the processor has; `OPENBLAS_CORETYPE=SkylakeX` makes it
+use AVX-512.
 
 With `--view scan` or `sum`, something looks at the distances of one small tile after the other, as in the passes over
 all rows; otherwise all distances are written out.
@@ -35,6 +41,8 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from bench.measure.machine import count_processors, describe_machine, summarise_machine
 from bench.studies.kernel_worker import CLOCKS, PRODUCT
@@ -94,6 +102,13 @@ def measure_limits() -> Limits:
         subprocess.run([compiler, *options, f"-I{core}", str(source), "-o", str(program)], check=True)
         limits: Limits = json.loads(subprocess.run([program], check=True, capture_output=True).stdout)
     return limits
+
+
+def describe_blas() -> str:
+    """Return the BLAS libraries of this process, each with the kind of processor whose kernels it has chosen."""
+    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    found = {f"{library['internal_api']} {library.get('architecture', '')}".strip() for library in libraries}
+    return ", ".join(sorted(found)) or "unknown BLAS"
 
 
 @contextmanager
@@ -161,6 +176,7 @@ def run_all(arguments: argparse.Namespace) -> None:
         )
     limits = measure_limits()
     print(summarise_machine(describe_machine(), arguments.threads))
+    print(f"matrix product: {describe_blas()}")
     if limits:
         print(f"clock {limits['clock']:.2f} GHz")
     print(f"rates in 10⁹ per second, {arguments.clock} clock, m = {arguments.columns}")

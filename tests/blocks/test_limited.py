@@ -38,6 +38,21 @@ def test_what_is_cheap_is_not_kept(n_features, storage, monkeypatch):
     assert clone(model).set_params(metric="canberra").fit(rows).block_storage_ == "reduced"
 
 
+@pytest.mark.parametrize("n_features", [16, 17])
+def test_little_is_kept_of_what_is_cheap_though_memory_allows_more(n_features, monkeypatch):
+    monkeypatch.undo()
+    rows = np.random.RandomState(0).rand(1500, n_features)
+    whole = clone(MODEL).fit(rows)
+    assert whole.block_storage_ == "whole"
+    monkeypatch.setattr(limited, "MOST_OF_CHEAP", BLOCK - 1)
+    found = clone(MODEL).fit(rows)
+    assert found.block_storage_ == MODEL.estimate_cost(rows).block_storage
+    assert found.block_storage_ == ("recomputed" if n_features == 16 else "whole")
+    assert_same_fit(found, whole)
+    all_pairs = clone(MODEL).set_params(batch_size=len(rows))
+    assert all_pairs.fit(rows).block_storage_ == "whole"
+
+
 def assert_same_fit(found, expected):
     np.testing.assert_array_equal(found.medoid_indices_, expected.medoid_indices_)
     np.testing.assert_array_equal(found.labels_, expected.labels_)

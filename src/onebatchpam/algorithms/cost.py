@@ -112,8 +112,7 @@ class CostEstimate(Listing):
 
 def estimate(space: Space, n: int, metric: MetricLike, settings: Settings) -> CostEstimate:
     """Estimate the cost of a fit to n rows, of which some or all are in the space."""
-    first = np.zeros(1, np.int64)
-    fit = FitWork(n, space.metric, settings, is_cheap=space.distances_to(first, first).is_cheap)
+    fit = FitWork(n, space.metric, settings, is_cheap=space.is_cheap)
     stages = {name: work for name, work in fit.stages().items() if work != NOTHING}
     run = Run(settings.n_jobs, settings.random_state, Stages())
     rates = measure_rates(space.choose(choose_sample(space)), fit.m, fit.k, fit.refining.n_points, run)

@@ -164,9 +164,10 @@ class OneBatchPAM(MedoidEstimator):
     memory_limit : int or str, default=None
         Memory for dissimilarities: a number of bytes, or text like ``"500MB"`` or ``"4GB"``; None means half of the
         free memory. If the 4 n m bytes of the block fit, the block is kept whole. If not, only the entries that are
-        near enough to matter are kept, which takes at least 12 n m / (k + 1) bytes. If these do not fit either, or if a
-        native metric compares at most 16 features, nothing is kept, and the block is computed again in each pass. The
-        limit changes the result by rounding only.
+        near enough to matter are kept, which takes at least 12 n m / (k + 1) bytes. If these do not fit either, nothing
+        is kept, and the block is computed again in each pass. If a native metric compares at most 16 features, nothing
+        is kept of a block that does not fit, or is larger than 1 GiB and not of all pairs of rows. The limit changes
+        the result by rounding only.
     min_cluster_size : float, default=None
         Least number of rows in a cluster; with sample weights, its least weight. None sets no limit. Rows still belong
         to their nearest medoid, so the limit restricts which rows are medoids: after the search, swaps replace medoids

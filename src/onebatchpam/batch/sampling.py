@@ -48,7 +48,8 @@ class MemoryScan:
     def __init__(self, space: Space, m: int, k: int, memory_limit: int, run: Run) -> None:
         self._space, self._k, self._memory_limit, self._run = space, k, memory_limit, run
         self._m, self._points, n_kept = m, np.empty(0, np.int64), space.candidates.n
-        self._entries = np.empty((n_kept, m), np.float32) if fits_whole(n_kept, m, memory_limit) else None
+        is_kept = fits_whole(n_kept, m, memory_limit, is_cheap=space.is_cheap)
+        self._entries = np.empty((n_kept, m), np.float32) if is_kept else None
         # A batch of all rows stands for no other rows, so that only candidates need to be compared with it.
         self._compared = space.candidates.indices if m == space.n else None
         self._scan = BlockScan(space.n if self._compared is None else n_kept, run.n_jobs)

@@ -37,8 +37,7 @@ class GrowingBlock:
     def __init__(self, space: Space, references: Indices, memory_limit: int) -> None:
         self.sample_sizes = choose_sample_sizes(space.n)
         self.largest = 0.0  # the largest dissimilarity so far
-        is_cheap = space.distances_to(references[:1], references[:1]).is_cheap
-        n_kept = (min(memory_limit, KEPT_OF_CHEAP) if is_cheap else memory_limit) // (4 * space.n)
+        n_kept = (min(memory_limit, KEPT_OF_CHEAP) if space.is_cheap else memory_limit) // (4 * space.n)
         self._parts = [
             (columns, (_KeptPart if columns.stop <= n_kept else _Part)(space, references[columns]))
             for first, last in pairwise([0, *self.sample_sizes])

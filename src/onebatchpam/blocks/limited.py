@@ -18,6 +18,9 @@ from onebatchpam.space import TiledDistances
 # A reduced block keeps the entries that are smaller than the distance of their point to its medoid of some rank. A
 # search needs rank 2, the second nearest medoid; with a larger rank, more swaps can be made before entries are missing.
 LEAST_RANK, LARGEST_RANK = 2, 6
+# The most bytes of a block that are kept if computing an entry again takes no longer than fetching it from memory:
+# filling more memory for the first time takes longer than computing the entries in each of the few passes of a search.
+MOST_OF_CHEAP = 2**30
 # A tile is reduced anew if entries may be missing in more than this share of its columns.
 MOST_OUTGROWN = 0.2
 
@@ -236,16 +239,16 @@ def choose_storage(n: int, m: int, k: int, memory_limit: int, *, is_cheap: bool,
 
     No entries are kept if k is 1, because all entries matter then, or if computing them is as fast as reading them.
     """
-    if may_be_whole and fits_whole(n, m, memory_limit):
+    if may_be_whole and fits_whole(n, m, memory_limit, is_cheap=is_cheap):
         return WholeBlock.storage
     if k == 1 or is_cheap or affordable_rank(n, m, k, memory_limit) < LEAST_RANK:
         return RecomputedBlock.storage
     return ReducedBlock.storage
 
 
-def fits_whole(n: int, m: int, memory_limit: int) -> bool:
-    """Tell whether a block of n candidates x m points can be kept whole."""
-    return 4 * n * m <= memory_limit
+def fits_whole(n: int, m: int, memory_limit: int, *, is_cheap: bool) -> bool:
+    """Tell whether a block of n candidates x m points is kept whole; one of all pairs is, if memory allows."""
+    return 4 * n * m <= (min(memory_limit, MOST_OF_CHEAP) if is_cheap and m < n else memory_limit)
 
 
 class _Replaced:

@@ -61,6 +61,12 @@ class Space:
         self.tally = Tally() if tally is None else tally
         self._n_jobs, self._indices = n_jobs, indices
 
+    @property
+    def is_cheap(self) -> bool:
+        """Whether computing a dissimilarity again takes no longer than fetching it from memory."""
+        first = np.zeros(1, np.int64)
+        return self.distances_to(first, first).is_cheap
+
     def distances_to(self, points: Indices, candidates: Indices | None = None) -> Distances:
         """Return d(candidate, point), a row for each candidate; None makes all rows candidates."""
         return self._compare(candidates, points, rows_first=True)
