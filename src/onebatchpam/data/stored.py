@@ -7,9 +7,10 @@ samples again and again. The numbers are checked as they are read, which saves a
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class WindowCache:
         self.keeps_all = self._n_kept >= len(source.edges) - 1
         self._kept: OrderedDict[int, NDArray[Any]] = OrderedDict()  # windows by number, in the order of their last use
         self._ahead: dict[int, Future[NDArray[Any]]] = {}  # the window that is being read ahead, if there is one
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="onebatchpam-read") if source.can_read_ahead else None
+        self._can_read_ahead = source.can_read_ahead
 
     def find(self, rows: Any) -> Any:
         """Return the number of the window in which each row lies."""
@@ -61,14 +62,31 @@ class WindowCache:
         return self._kept[number]
 
     def _read_ahead(self, number: int) -> None:
-        if self._thread is None:
-            return
-        if number + 1 < len(self._edges) and number not in self._kept and number not in self._ahead:
-            self._ahead = {number: self._thread.submit(self._read_window, number)}
+        is_free = self._can_read_ahead and all(window.done() for window in self._ahead.values())
+        if is_free and number + 1 < len(self._edges) and number not in self._kept and number not in self._ahead:
+            self._ahead = {number: call_in_thread(self._read_window, number)}
 
     def _read_window(self, number: int) -> NDArray[Any]:
         start, stop = self._edges[number : number + 2]
         return self._read(int(start), int(stop))
+
+
+def call_in_thread(function: Callable[[int], NDArray[Any]], argument: int) -> Future[NDArray[Any]]:
+    """Call a function in a thread that ends with the call.
+
+    The thread of an executor waits for more calls. If Ctrl-C interrupts the executor while it starts the thread, nobody
+    knows of that thread, and the interpreter, which waits for it, never exits.
+    """
+    future: Future[NDArray[Any]] = Future()
+
+    def call() -> None:
+        try:
+            future.set_result(function(argument))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=call, name="onebatchpam-read").start()
+    return future
 
 
 class RowCache:
