@@ -269,6 +269,7 @@ def test_strings(name, write, tmp_path, capsys):
         ("rows.parquet", b"nonsense", "rows.parquet' cannot be read as Parquet"),
         ("rows.arrow", b"nonsense", "rows.arrow cannot be read as arrow"),
         ("rows.npy", b"\x93NUMPY\x01\x00nonsense", "rows.npy cannot be read as npy"),
+        ("rows.npy", b"nonsense", "rows.npy cannot be read as npy: the magic string is not correct"),  # and no pickle
         ("rows.npz", b"nonsense", "rows.npz cannot be read as npz"),
         ("rows.txt", b"\xff\xfe\x00", "rows.txt cannot be read as text in UTF-8"),
         ("rows.txt", b"\n\n", "rows.txt is empty"),

@@ -300,10 +300,11 @@ def read_arrow(file: str, options: ReadingOptions) -> Table:
 def read_npy(file: str, options: ReadingOptions) -> Content:
     """Map an array of NumPy into memory; a fit is given its path, and reads it in parts."""
     with naming(file, "npy"):
+        # `np.load` takes any other file for a pickle, and advises to trust it.
         if file == "-":
-            values = np.load(read_bytes(file), allow_pickle=False)
+            values = np.lib.format.read_array(read_bytes(file), allow_pickle=False)
         else:
-            values = np.load(file, mmap_mode="r", allow_pickle=False)
+            values = np.lib.format.open_memmap(file, mode="r")
     if values.dtype.kind == "U" and values.ndim == 1:
         return Strings([str(string) for string in values], "text")
     if values.ndim != 2 or values.dtype.kind not in "biuf":
