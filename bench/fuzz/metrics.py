@@ -21,8 +21,8 @@ import naive
 from bench.fuzz.data import Data, Rng, choose
 from onebatchpam import block_metric, native_metric, pair_metric
 from onebatchpam.metrics.library import SCIPY_METRICS
-from onebatchpam.metrics.native import NATIVE_METRICS
-from onebatchpam.metrics.registry import ALIASES, METRICS
+from onebatchpam.metrics.native import ALIASES, NATIVE_METRICS
+from onebatchpam.metrics.registry import METRICS
 from onebatchpam.metrics.sparse import SPARSE_METRICS
 from onebatchpam.metrics.text import TEXT_METRICS
 
@@ -203,7 +203,8 @@ def correlate(rows: Floats, weights: Floats) -> tuple[Floats, Floats]:
     Correlations are inverted instead of covariances, because a feature in small units, or of rows of little weight,
     counts like others.
     """
-    covariance = np.nan_to_num(_covariance(rows, weights))  # a single row has none, and is refused
+    with np.errstate(invalid="ignore"):
+        covariance = np.nan_to_num(_covariance(rows, weights))  # a single row has none, and is refused if it is learnt
     deviations = np.sqrt(covariance.diagonal())
     units = np.outer(deviations, deviations)
     units[units == 0] = 1

@@ -27,6 +27,13 @@ def _may_be_singular(case: Case) -> bool:
     return bool(np.linalg.cond(np.atleast_2d(np.cov(present.T))) > 1e12)
 
 
+def _has_infinite_squares(case: Case) -> bool:
+    """Tell whether the metric squares rows, of which some are too large for that even where they are close."""
+    if case.drawn.name != "nan_euclidean":
+        return False
+    return float(np.nanmax(np.abs(case.data.plain), initial=0)) > np.sqrt(np.finfo(np.float64).max)
+
+
 def _has_small_distances(case: Case) -> bool:
     return bool(case.distances.max() < SMALLEST)
 
@@ -37,7 +44,9 @@ def _draws_coreset(case: Case) -> bool:
 
 # Words of an error, and a question that must be answered yes for a case that raises it.
 DOCUMENTED: dict[str, Callable[[Case], bool]] = {
-    r"expected a finite number that is not negative": lambda case: _has_bad_distances(case) or _may_be_singular(case),
+    r"expected a finite number that is not negative": lambda case: (
+        _has_bad_distances(case) or _may_be_singular(case) or _has_infinite_squares(case)
+    ),
     r"expected dissimilarities that are not NaN": _has_bad_distances,
     r"too small for float(32|64)|becomes 0 in float32": _has_small_distances,
     r"probability distributions|divides each row by its sum": lambda case: case.drawn.name == "jensenshannon",

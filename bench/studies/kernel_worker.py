@@ -26,7 +26,7 @@ def load_core(path: str) -> Any:
     """Return the native module in a file."""
     spec = importlib.util.spec_from_file_location("_core", path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no native module: expected a file such as _core.abi3.so")
+        raise ImportError(f"{path} is not a native module: expected a file such as _core.abi3.so")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -233,7 +233,7 @@ SECTIONS = {
             enter_onebatch("onebatch", n_jobs=None),
             enter_onebatch("onebatch, n_jobs=-1", n_jobs=-1),
             enter_nniw("onebatchpam", load),
-            enter_nniw("onebatchpam, floats that are no bytes", load_shifted),
+            enter_nniw("onebatchpam, floats that are not bytes", load_shifted),
             enter_nniw("onebatchpam, bytes", load_stored, tuple(case for case in TURNS if case.dataset == "mnist")),
         ),
     ),

@@ -426,7 +426,7 @@ NB_MODULE(_core, module) {
     module.attr("__version__") = OBP_VERSION;
     module.attr("SWEEP_CHUNK") = SwapSearch::chunk_size;
     after_each_task = raise_for_signals;
-    // Objects that a traceback or a thread still holds when the interpreter ends are no leak that a user could mend.
+    // Objects that a traceback or a thread still holds when the interpreter ends are not a leak that a user could mend.
     nb::set_leak_warnings(false);
     using release = nb::call_guard<nb::gil_scoped_release>;
 

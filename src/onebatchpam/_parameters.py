@@ -234,7 +234,7 @@ def check_fixed_medoids(fixed: ArrayLike | None, k: int, n: int | None, names: N
         return np.empty(0, np.int64)
     if indices.size > k or indices.ndim != 1:
         raise ValueError(
-            f"{names.fixed} has shape {indices.shape}: expected {expected}; to fix medoids that are no rows, put them "
+            f"{names.fixed} has shape {indices.shape}: expected {expected}; to fix points that are not rows, put them "
             "before the rows of X (the how-to Depots shows it)"
         )
     return check_medoids(indices, indices.size, n, names.fixed)

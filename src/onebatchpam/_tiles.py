@@ -21,7 +21,7 @@ NATIVE_TILE_WORK = 4_000_000_000
 SCIPY_TILE_WORK = 100_000_000
 # A tile has at most this many dissimilarities, and as many features, so that it stays in the cache until it is used.
 TILE_ENTRIES = 2_000_000
-# The rows that are compared with a single point have at most this many values, also a fraction of a second.
+# Rows that are compared with a single point at a time have at most this many values: also a fraction of a second.
 COLUMN_VALUES = 200_000_000
 # A Python function may take long for a pair, so its tiles are small.
 COMPARED_TILE_ENTRIES = 200_000

@@ -217,6 +217,17 @@ class TestCLARANS:
         model.fit(X, sample_weight=weights, fixed_medoids=[3])
         assert len(np.unique(np.sign(model.cluster_centers_))) == len(np.unique(np.sign(X)))
 
+    @pytest.mark.parametrize("init", ["build", [3, 1, 4, 15, 9], lambda *_: [3, 1, 4, 15, 9]])
+    def test_searches_from_the_same_start_differ(self, init):
+        X = whole_numbers(300)
+        single, several = (CLARANS(5, init=init, n_init=n, max_neighbors=20, random_state=0).fit(X) for n in (1, 8))
+        assert several.inertia_ < single.inertia_
+
+    def test_a_start_that_is_not_drawn_is_found_once(self):
+        X = whole_numbers(300)
+        counts = [CLARANS(5, init="build", n_init=n, max_neighbors=1).fit(X).n_distances_ for n in (1, 2)]
+        assert counts[1] - counts[0] < 300 * 300
+
     def test_it_comes_near_to_fasterpam(self, blobs):
         best = FasterPAM(5, n_init=3, random_state=0).fit(blobs).inertia_
         assert CLARANS(5, random_state=0).fit(blobs).inertia_ <= 1.05 * best

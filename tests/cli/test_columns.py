@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from onebatchpam import OneBatchPAM
-from onebatchpam.cli.columns import ColumnOptions, choose_metric, judge_columns, parse_kinds
+from onebatchpam.cli.columns import ColumnOptions, choose_metric, describe_uses, judge_columns, parse_kinds
 from onebatchpam.cli.formats import Table
 from onebatchpam.cli.messages import UsageError
 
@@ -69,6 +69,13 @@ def test_names_of_ids(name):
 @pytest.mark.parametrize("name", ["paid", "idea", "keys", "width", "unnamed"])
 def test_names_of_numbers(name):
     assert uses_of(make(**{name: list(range(N)), "x": np.arange(N) % 7}))[name] == "number"
+
+
+def test_declared_kinds_are_said():
+    kinds = {"a": "asymmetric", "b": "categorical", "c": "ordinal", "d": ["1", "0"], "e": "numeric"}
+    uses = judge_columns(make(**{name: [0, 1] * 30 for name in kinds}), ColumnOptions(kinds=kinds))
+    said = [" ".join(line.split()) for line in describe_uses(uses)]
+    assert said == ["numbers e", "categories b", "in order c, d", "asymmetric a"]
 
 
 def test_declared_kinds_choose_the_metric():

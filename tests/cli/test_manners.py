@@ -373,7 +373,7 @@ class TestAsAProgram:
     @children.needs_posix
     @pytest.mark.parametrize("unbuffered", ["", "1"])
     def test_whose_output_has_no_room(self, unbuffered, file, tmp_path, environment):
-        """The beginning of the labels has room, so that the first write is no error."""
+        """The beginning of the labels has room, so that the first write succeeds."""
         resource = pytest.importorskip("resource")
         with (tmp_path / "labels.csv").open("wb") as labels:
             done = subprocess.run(

@@ -228,7 +228,7 @@ def test_duplicates_of_medoids_are_spread():
 
 
 def test_a_medoid_moves_if_another_that_has_moved_empties_its_cluster():
-    """The dissimilarities are no metric; tests/search/test_assignment.py has the same ones in memory."""
+    """The dissimilarities are not a metric; tests/search/test_assignment.py has the same ones in memory."""
     matrix = np.array([[0, 0, 0, 3, 1], [0, 0, 1, 2, 3], [0, 1, 0, 3, 3], [3, 2, 3, 0, 3], [1, 3, 3, 3, 0]], float)
 
     def look_up(A, B):

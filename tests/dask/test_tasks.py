@@ -84,7 +84,7 @@ def test_rows_are_drawn_by_weight():
 
 
 def test_a_sample_is_drawn_by_weight_and_by_distance(partition):
-    """The odds are those of a sample of rows in memory; rows of weight zero and rows that are no candidates apart."""
+    """The odds are those of a sample of rows in memory; rows of weight zero and rows that are not candidates apart."""
     first = partition.take(np.array([3, 50]))
     far = measure_far(partition, METRIC, first)
     distances = reference.distance_block(partition.given, first.rows, "manhattan").min(axis=1)

@@ -1,4 +1,4 @@
-"""Data that are no rows of numbers: every reader refuses them in one sentence of this package."""
+"""Data that are not rows of numbers: every reader refuses them in one sentence of this package."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ import pytest
 import reference
 from onebatchpam import FasterPAM, OneBatchPAM, _core, distance_block, swap_search
 from onebatchpam._tiles import as_kernels_read
-from onebatchpam.metrics.native import NATIVE_METRICS
-from onebatchpam.metrics.registry import ALIASES, METRICS
+from onebatchpam.metrics.native import ALIASES, NATIVE_METRICS
+from onebatchpam.metrics.registry import METRICS
 
 NATIVE_DTYPES = ("float32", "float64", "uint8")
 CONVERTED_DTYPES = ("int8", "int16", "uint16", "int32", "int64", "bool", "float16", ">f4", ">f8")

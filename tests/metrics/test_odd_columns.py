@@ -10,7 +10,12 @@ import polars as pl
 import pytest
 
 from onebatchpam import OneBatchPAM, RandomMedoids, select_k
-from onebatchpam.metrics.columns import are_dates_as_text, are_numbers_like_ids
+from onebatchpam.metrics.columns import (
+    are_dates_as_text,
+    are_numbers_like_ids,
+    describe_dominant,
+    nearly_all_differ,
+)
 
 N = 300
 
@@ -157,3 +162,36 @@ class TestNewRows:
         expected = model.predict(table.assign(joined=pd.NaT))
         for missing in (None, np.nan):
             np.testing.assert_array_equal(model.predict(table.assign(joined=missing)), expected)
+
+
+@pytest.mark.parametrize(
+    ("n_distinct", "n", "expected"), [(20, 20, True), (19, 19, False), (18, 20, True), (17, 20, False)]
+)
+def test_nearly_all_differ(n_distinct, n, expected):
+    assert nearly_all_differ(n_distinct, n) == expected
+
+
+class TestDominant:
+    @pytest.mark.parametrize(
+        ("metric", "words"),
+        [
+            ("euclidean", "makes up 90% of the squared euclidean distances"),
+            ("sqeuclidean", "makes up 90% of the squared euclidean distances"),
+            ("l2", "makes up 90% of the squared euclidean distances"),
+        ],
+    )
+    def test_squares(self, metric, words):
+        name, why = describe_dominant({"small": 1.0, "large": 3.0}, metric)
+        assert (name, why.startswith(words)) == ("large", True)
+
+    def test_a_manhattan_distance_adds_up_differences(self):
+        assert describe_dominant({"small": 1.0, "large": 3.0}, "manhattan") is None
+        assert describe_dominant({"small": 1.0, "large": 9.0}, "l1")[1].startswith("makes up 90% of the manhattan")
+
+    @pytest.mark.parametrize("spreads", [{}, {"a": 1.0}, {"a": 0.0, "b": 0.0}, {"a": np.nan, "b": 1.0}])
+    def test_nothing_to_compare(self, spreads):
+        assert describe_dominant(spreads, "euclidean") is None
+
+    @pytest.mark.parametrize("metric", ["gower", "seuclidean", "cosine", "a function"])
+    def test_other_metrics(self, metric):
+        assert describe_dominant({"small": 1.0, "large": 1000.0}, metric) is None

@@ -74,7 +74,7 @@ void test_metrics(const char* level) {
 }
 
 // A dissimilarity has the same bits, whichever rows are filled with it and by however many threads. The rows are of
-// several runs of units, their number is no multiple of a group, and there are more columns than one block holds.
+// several runs of units, their number is not a multiple of a group, and there are more columns than one block holds.
 template <class T>
 void test_parts(const char* level) {
     const std::size_t n = 43, m = 530;

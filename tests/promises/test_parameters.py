@@ -129,7 +129,6 @@ PARAMETERS = {
         wrong=["best", [0], *(value for value in INDICES if value != [[0], [1]]), np.zeros((3, 4))],
         right=["k-means++", "lab", (0, 1), np.array([0, 1], np.uint8)],
     ),
-    "CLARANS.init": Values(untried={"function"}, wrong=["best", [0]], right=["k-means++", "lab"]),  # with two starts
     "n_init": Values(untried=HUGE, right=COUNT),  # so many starts take forever
     "max_iter": Values(accepts={"0", *HUGE}, right=COUNT),
     "tol": Values(accepts={"0", "2.5", *LARGE}, right=NUMBER),

@@ -103,7 +103,7 @@ class TestEveryAlgorithm:
             ([0.5], "fixed_medoids has shape .* and dtype float64"),
             ([True, False], "fixed_medoids has shape .* and dtype bool"),
             ([[1, 2]], r"fixed_medoids has shape \(1, 2\)"),
-            ([[0.5, 2.5]], r"fixed_medoids has shape \(1, 2\).*no rows, put them before the rows of X.*Depots"),
+            ([[0.5, 2.5]], r"fixed_medoids has shape \(1, 2\).*not rows, put them before the rows of X.*Depots"),
             (3, "fixed_medoids=3: expected at most n_clusters="),
         ],
         ids=str,

@@ -41,7 +41,7 @@ def test_the_order_is_that_of_the_reference(rng, k, n_fixed, weighted):
 
 
 def test_the_order_is_that_of_the_points(rng):
-    """Rows that are no points do not count, and points count by their weights."""
+    """Rows that are not points do not count, and points count by their weights."""
     space, medoids, _ = draw(rng, 20, 0, weighted=False)
     medoids.sort()
     points = Batch(np.sort(rng.permutation(400)[:50]), rng.rand(50))

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import reference
 from contract import every_check
-from onebatchpam import PAM, Alternate, FasterCLARA, FasterPAM, OneBatchPAM, select_k
+from onebatchpam import PAM, Alternate, FasterCLARA, FasterMSC, FasterPAM, OneBatchPAM, select_k
 from onebatchpam.search.first_medoids import lab
 from spaces import make_run, make_space
 
@@ -120,7 +120,7 @@ class TestNoSwaps:
         assert one.n_swaps_ == several.n_swaps_ == 0
 
 
-every_start = pytest.mark.parametrize("algorithm", [OneBatchPAM, FasterPAM, PAM, Alternate])
+every_start = pytest.mark.parametrize("algorithm", [OneBatchPAM, FasterPAM, PAM, Alternate, FasterMSC])
 
 
 class TestBuild:
@@ -247,9 +247,17 @@ class TestSeveralStarts:
         X = np.random.RandomState(0).rand(150, 3)
         assert algorithm(8, n_init=5, random_state=0).fit(X).inertia_ <= algorithm(8).fit(X).inertia_
 
-    @pytest.mark.parametrize("init", ["build", [0, 1, 2], np.zeros((3, 2)), lambda *_: [0, 1, 2]])
-    def test_starts_that_would_be_the_same(self, algorithm, init, blobs):
-        with pytest.raises(ValueError, match="n_init=2 would repeat the same start"):
+    @pytest.mark.parametrize(
+        ("init", "why"),
+        [
+            ("build", "is BUILD, which draws nothing"),
+            ([0, 1, 2], "holds medoids"),
+            (np.zeros((3, 2)), "holds medoids"),
+            (lambda *_: [0, 1, 2], "is a function, which is called once"),
+        ],
+    )
+    def test_starts_that_would_be_the_same(self, algorithm, init, why, blobs):
+        with pytest.raises(ValueError, match=f"n_init=2 would repeat the same start, because init {why}: expected"):
             algorithm(3, init=init, n_init=2).fit(blobs)
 
 

@@ -214,7 +214,9 @@ class TestOtherForms:
         model = OneBatchPAM(3, metric="precomputed").fit(condensed)
         np.testing.assert_array_equal(model.predict(condensed), model.labels_)
         np.testing.assert_array_equal(model.assess_rows(condensed).distances, model.distances_)
-        with pytest.raises(ValueError, match=r"Reshape your data|2D array"):
+        with pytest.raises(ValueError, match=r"\(21,\): expected a row of 20 dissimilarities .* or the 190 distances"):
+            model.predict(condensed[:21])  # the distances of seven rows
+        with pytest.raises(ValueError, match=r"Reshape your data by X.reshape\(1, -1\) if it is a single row"):
             model.predict(condensed[:20])
 
     def test_negative_numbers_are_refused_by_the_tag_of_scikit_learn(self):

@@ -264,8 +264,8 @@ inline void fill_group(const Tile& tile, const Run& run, const Group<Metric, n_r
     });
 }
 
-// Does so for all groups of a tile. This function is not inlined: it is there once for each number of vectors, and GCC
-// would keep variables of the loops around it in registers, but a sum of the innermost loop in memory.
+// Does so for all groups of a tile. This function is not inlined: with a copy for each number of vectors in the loops
+// around it, GCC would keep variables of these loops in registers, but a sum of the innermost loop in memory.
 template <class Metric, class Out, bool skips_units, int vectors, class T = typename Metric::Unit>
 __attribute__((noinline)) void fill_panel(const Tile& tile, const Run& run, std::size_t first_column, T* totals,
                                           Out* out, std::size_t out_stride) {

@@ -94,8 +94,7 @@ struct BuildView {
     std::size_t m;
     const float* nearest_distance;  // m; zero if there is no medoid yet
     const double* weights;          // m
-    float
-        least_gain;  // no point gains less than this by a further medoid: zero, or minus infinity for the first medoid
+    float least_gain;               // the least gain of a point: minus infinity for the first medoid, then zero
 };
 
 // The sum of the gains at all points, and the sum of their squares.

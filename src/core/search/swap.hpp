@@ -112,7 +112,7 @@ private:
     std::vector<bool> is_medoid_;           // n
     std::size_t n_fixed_;
     double tolerance_, loss_ = 0, least_gain_ = 0;
-    double uncertainty_ = -1;  // gains up to this size are computed again, term by term
+    double uncertainty_ = 0;  // gains up to this size are computed again, term by term; not used if k is 1
     std::size_t n_swaps_ = 0, n_idle_ = 0;
 };
 

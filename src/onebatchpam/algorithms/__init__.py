@@ -8,6 +8,13 @@ order, `batch_search.py` carries them out; the second line names the room of eac
     space ─▶ start ─▶ sample ─▶ batch and block ─▶ weights ─▶ swap search ─▶ refinement ─▶ Selection
              search   batch     batch    blocks    batch      search         search        result
 
+`population` is what these stages ask for rows, here of data in memory or in files; `dask` has another. `effort` says
+how many starts a fit makes. `cost` estimates what a fit takes before it begins: `work` counts what its stages compute,
+and `rates` measures how fast this machine is.
+
+`representatives` orders the medoids of OneBatchPAM, `representative_selector` does so for pipelines, `cluster_medoids`
+finds the medoids of clusters that are known already.
+
 In: the arguments of `fit`. Out: the fitted attributes; a fit that fails leaves the estimator as it was.
 """
 
@@ -20,6 +27,7 @@ from onebatchpam.algorithms.clarans import CLARANS
 from onebatchpam.algorithms.cluster_medoids import (
     ClusterMedoids,
     check_labels,
+    check_n_labels,
     medoids_of,
     split_clusters,
     split_points,
@@ -34,7 +42,6 @@ from onebatchpam.algorithms.representative_selector import RepresentativeSelecto
 from onebatchpam.algorithms.representatives import Representatives, select_representatives
 from onebatchpam.algorithms.result import (
     Clustering,
-    advise_more_passes,
     describe_profile,
     warn_if_imperfect,
     warn_if_small,

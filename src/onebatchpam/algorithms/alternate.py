@@ -232,11 +232,11 @@ def find_middle(
 
 def sum_to_members(space: Space, candidates: Indices, members: Indices, n_jobs: int) -> NDArray[np.float64]:
     """Return for each candidate the weighted sum of its dissimilarities to all members, computed tile by tile."""
-    sums, weights = np.empty(len(candidates)), space.weights[members]
+    weights = space.weights[members]
     if is_mirrored(space, members, candidates):
         return sum_mirrored(space, members, weights, n_jobs)
     distances = space.distances_to(members, candidates)
-    buffer = TileBuffer(distances.n_columns)
+    sums, buffer = np.empty(len(candidates)), TileBuffer(distances.n_columns)
     for rows in distances.tiles():
         tile = buffer.for_rows(rows)
         fill_checked(distances, rows, tile)

@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 VERSION = "_onebatchpam_version"  # the key under which a saved model holds the version that saved it
-
-
 FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
@@ -83,6 +81,9 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         "random_state": check_seed,
         "verbose": check_verbose,
     }
+
+    # Whether the search itself draws, so that two searches from the same medoids may end with different ones.
+    _draws_in_search: ClassVar[bool] = False
 
     _doc_link_module = "onebatchpam"
 
@@ -223,7 +224,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if "init" in self._rules:
             settings.init = check_init(settings.init, settings.n_clusters)
         if "n_init" in self._rules:
-            settings.n_init = check_n_init(settings.n_init, settings.init)
+            settings.n_init = check_n_init(settings.n_init, settings.init, may_repeat=self._draws_in_search)
         resolve_metric(self.metric, self.metric_params)
         settings.n_jobs = resolve_threads(self.n_jobs, self.metric)
         return settings
@@ -392,8 +393,8 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             objective=self.inertia_,
         )
 
-    def _check_at_hand(self, X: Any, method: str) -> None:
-        """Raise if X is of a kind that this method does not take, because it is not at hand but on a cluster."""
+    def _check_at_hand(self, X: Any, method: str, expected: str = "X in memory, or the path of a file") -> None:
+        """Raise if this method does not take X, because it is not at hand but on a cluster; say what is expected."""
 
     @property
     def _n_features_out(self) -> int:
@@ -407,7 +408,7 @@ class MedoidEstimator(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        version = state.pop(VERSION, "0.1.0")  # which did not save its version
+        version = state.pop(VERSION, "0.1.0")  # version 0.1.0 did not save its version
         if version != __version__:
             warn(
                 f"this {type(self).__name__} was saved by onebatchpam {version} and is opened by {__version__}: it may "

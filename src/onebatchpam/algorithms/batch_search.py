@@ -154,7 +154,10 @@ class BatchSearch:
             )
 
     def combine(self, best: BatchSelection, pool: Indices, n_kicks: int, *, is_refined: bool = True) -> BatchSelection:
-        """Improve a selection by the medoids of others, and refine it; only what is new if all points refined it."""
+        """Improve a selection by the medoids of others, and refine it.
+
+        If all points have refined it before, only medoids that are new in it get candidates.
+        """
         improved = self._refinement.search_pool(best.medoids, pool, n_kicks)
         if self._block.m == self._population.n and improved.n_swaps:
             found = self._find(improved.medoids)

@@ -14,7 +14,7 @@ from onebatchpam.algorithms.alternate import find_medoids
 from onebatchpam.algorithms.base import MedoidEstimator
 from onebatchpam.algorithms.result import Selection
 from onebatchpam.metrics import MetricLike
-from onebatchpam.search import choose_start, further_starts, wander
+from onebatchpam.search import choose_start, further_starts, is_drawn, wander
 from onebatchpam.space import Space
 
 # A search ends after this share of all candidates was tried in vain, but at least so many, as was published.
@@ -58,7 +58,8 @@ class CLARANS(MedoidEstimator):
         rows, but at least 250. All k swaps of a row are evaluated together, so that this is k times as many neighbours
         of the present medoids as in the original algorithm.
     init : {"auto", "build", "random", "k-means++", "ls-k-means++", "kmc2", "lab"}, array or callable, default="random"
-        Medoids from which the search starts, as in `FasterPAM`; needs ``n_init=1`` unless it is drawn.
+        Medoids from which the search starts, as in `FasterPAM`. If they are not drawn, all searches start from the same
+        ones, and differ in the rows that they draw. BUILD holds all pairs of rows in memory.
     tol : float, default=1e-6
         A swap is made only if it lowers the objective by more than this fraction of it.
     verbose : int or bool, default=0
@@ -143,6 +144,7 @@ class CLARANS(MedoidEstimator):
         self.tol = tol
         self.verbose = verbose
 
+    _draws_in_search = True
     _rules: ClassVar[dict[str, Rule]] = {
         **MedoidEstimator._rules,
         "n_init": accept,
@@ -153,9 +155,13 @@ class CLARANS(MedoidEstimator):
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         space = space.in_memory()
-        starts = [choose_start(settings.init, None, space, k, space.n, run)]
-        starts += further_starts(settings.init, settings.n_init, space, k, run)
+        starts = [find_medoids(choose_start(settings.init, None, space, k, space.n, run), space, run)]
+        if is_drawn(settings.init):
+            drawn = further_starts(settings.init, settings.n_init, space, k, run)
+            starts += [find_medoids(start, space, run) for start in drawn]
+        else:
+            starts *= settings.n_init
         n_failures = resolve_max_neighbors(settings.max_neighbors, space.candidates.n)
-        ends = [wander(space, find_medoids(start, space, run), n_failures, settings.tol, run) for start in starts]
+        ends = [wander(space, start, n_failures, settings.tol, run) for start in starts]
         best = min(ends, key=lambda end: end.loss)
         return Selection(best.medoids, best.n_tried, best.n_swaps)

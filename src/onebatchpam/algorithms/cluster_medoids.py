@@ -131,8 +131,7 @@ def medoids_of(
     if candidates is not None:
         check_candidates(candidates, None)
     space = open_space(X, metric, metric_params, n_threads)
-    if len(checked_labels) != space.n:
-        raise ValueError(f"labels has shape {checked_labels.shape}: expected {(space.n,)}, a label for each row of X")
+    check_n_labels(checked_labels, space.n)
     is_candidate = choose_candidates(candidates, space, len(clusters)).marked()
     for name, cluster in zip(names.tolist(), clusters, strict=True):
         if not is_candidate[cluster].any():
@@ -170,6 +169,12 @@ def check_labels(labels: ArrayLike) -> NDArray[Any]:
             raise ValueError(f"labels[{bad[0]}]={array[bad[0]]}: expected integers or strings")
         return array.astype(np.int64)
     return array
+
+
+def check_n_labels(labels: NDArray[Any], n: int) -> None:
+    """Raise unless there is a label for each of n rows."""
+    if len(labels) != n:
+        raise ValueError(f"labels has shape {labels.shape}: expected {(n,)}, a label for each row of X")
 
 
 def as_integers(labels: NDArray[np.object_]) -> NDArray[np.int64]:

@@ -350,7 +350,9 @@ class OneBatchPAM(MedoidEstimator):
             return self._estimate_cost(X, None, dtype)
         self._check_settings()
         check_dtype(dtype)
-        self._check_estimable(X)
+        self._check_at_hand(
+            X, "estimate_cost", "rows in memory, or their number and that of the features, as (1_000_000, 768)"
+        )
         return self._estimate_cost(None, X, dtype)
 
     def _estimate_cost(self, shape: tuple[Any, Any] | None, sample: Any, dtype: Any) -> CostEstimate:
@@ -364,9 +366,6 @@ class OneBatchPAM(MedoidEstimator):
         n = space.n if n is None else n
         check_n_clusters(settings.n_clusters, n)
         return estimate(space, n, self.metric, settings)
-
-    def _check_estimable(self, X: Any) -> None:
-        """Raise if `estimate_cost` does not take data of this kind."""
 
     def _select(self, space: Space, k: int, settings: Settings, run: Run) -> Selection:
         m = resolve_batch_size(settings.batch_size, space.n, k, space.metric, refined=settings.refine > 0)

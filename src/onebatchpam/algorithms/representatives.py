@@ -14,11 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from onebatchpam._draws import sample_by_weight
-from onebatchpam._parameters import (
-    Names,
-    check_flag,
-    check_integer,
-)
+from onebatchpam._parameters import Names, check_flag, check_integer
 from onebatchpam._run import Run
 from onebatchpam._show import Columns, PrintedTable, show_size
 from onebatchpam._tiles import Indices

@@ -11,4 +11,4 @@ from onebatchpam.answers.cluster_table import ClusterTable
 from onebatchpam.answers.fit_summary import STORAGES, FitSummary
 from onebatchpam.answers.fitted import Answers
 from onebatchpam.answers.labels_out import LabelArray, LabelsOut, check_apart, check_labels_out, open_labels
-from onebatchpam.answers.row_assessment import RowAssessment, assess, mean_silhouette, medoid_silhouettes, settle
+from onebatchpam.answers.row_assessment import RowAssessment, assess, mean_silhouette, settle

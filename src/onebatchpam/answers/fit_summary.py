@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onebatchpam._show import Items, Listing
+from onebatchpam._show import Items, Listing, show_share
 from onebatchpam.metrics import name_metric
 
 MOST_SIZES = 20  # the sizes of more clusters than this are shown by their smallest, median and largest
@@ -109,9 +109,7 @@ class FitSummary(Listing):
         items.append(("medoids k", f"{self.n_clusters:,}"))
         if self.batch_size is not None:
             items.append(("batch points m", f"{self.batch_size:,}"))
-        share = (
-            f"{self.share_of_all_pairs:.0%}" if self.share_of_all_pairs >= 0.01 else f"{self.share_of_all_pairs:.2%}"
-        )
+        share = show_share(self.share_of_all_pairs)
         items.append(("distances", f"{self.n_distances:,} computed, {share} of the {n**2:,} of PAM"))
         if self.block_storage is not None:
             items.append(("block", STORAGES[self.block_storage]))

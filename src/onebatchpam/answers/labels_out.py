@@ -17,7 +17,7 @@ from onebatchpam._parameters import describe
 from onebatchpam.data import is_path
 
 LabelsOut = str | os.PathLike[str] | NDArray[Any] | None
-CANNOT_RESERVE = (errno.EOPNOTSUPP, errno.EINVAL)  # what some file systems answer; they may have room all the same
+CANNOT_RESERVE = (errno.EOPNOTSUPP, errno.EINVAL)  # from file systems that cannot reserve space; they may have room
 NO_LABELS = np.empty(0, np.int32)  # made beforehand, because what is done after a lack of memory should need none
 
 
@@ -96,7 +96,7 @@ class LabelFile(LabelArray):
 
     def finish(self) -> NDArray[Any]:
         """Give the file its name, which must still be free; return the labels mapped from it."""
-        assert isinstance(self.values, np.memmap)  # as it was opened
+        assert isinstance(self.values, np.memmap)  # a map, as it was opened
         self.values.flush()
         self.values = NO_LABELS
         give_name(self._partial, self._path)

@@ -8,7 +8,7 @@ in memory. `weights` corrects the distortions of sampling.
 In: a `Space`. Out: a `Batch` (row indices and weights), and the `Block` of all rows, or of the sample, x batch points.
 """
 
-from onebatchpam.batch.rounds import VARIANTS, Drawable, draw_batch, round_sizes
+from onebatchpam.batch.rounds import VARIANTS, draw_batch, round_sizes
 from onebatchpam.batch.sample import count_sampled, count_screened, find_odds, most_searched, sample_size
 from onebatchpam.batch.sampling import MemoryScan, draw_coreset
 from onebatchpam.batch.size import ALL_ROWS_BELOW, batch_size, check_batch_size, required_batch_size, resolve_batch_size

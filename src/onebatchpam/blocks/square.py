@@ -115,7 +115,7 @@ def upper_parts(n: int) -> Iterator[slice]:
 
 
 def fill_part(space: Space, rows: Indices, part: slice, out: NDArray[np.float32]) -> float:
-    """Write the dissimilarities of a part of the rows to that part and the rows behind it; return the largest."""
+    """Write the dissimilarities of a part of the rows to that part and the rows after it; return the largest."""
     distances = space.distances_to(rows[part.start :], rows[part])
     return max(fill_checked(distances, tile, out[tile]).viewer.largest for tile in distances.tiles())
 

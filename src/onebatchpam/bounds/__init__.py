@@ -1,6 +1,7 @@
 """Bounds: a number that no choice of k medoids can go below, so that a solution has a certified gap to the optimum.
 
-    certificate ─┬─ solution   distances of all rows to the medoids that are judged
+    certificate ─┬─ result     the bound, and the gap of a solution to it
+                 ├─ solution   distances of all rows to the medoids that are judged
                  ├─ sample     points for a statistical bound, and its limit of confidence
         core ────┴─ dual       rounds of pricing all candidates, and of
                     └ ascent   climbing on the few candidates that matter

@@ -56,7 +56,7 @@ def certify(
 ) -> LowerBound:
     """Return a lower bound on the objective of any k rows of X, given k medoids to judge by it.
 
-    `objective` is that of the fit that chose the medoids, if there was one; raise if it is another with this X.
+    `objective` is that of the fit that chose the medoids, if there was one; raise if they have another on this X.
     """
     confidence = check_confidence(confidence)
     deadline = set_deadline(time_limit)

@@ -16,7 +16,7 @@ from onebatchpam.space import Distances, Space
 
 @dataclass(frozen=True)
 class Solution:
-    """Medoids, and what every row, as a point, has to do with them."""
+    """Medoids, and how far every row, as a point, is from them."""
 
     medoids: Indices
     n_fixed: int  # the first medoids are fixed

@@ -9,6 +9,7 @@ import platform
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,17 @@ MOST_LINES = 20  # clusters that are printed
 NOT_REPEATED = ("command", "file", "output", "force", "config", "quiet", "debug", "json")
 
 
+@dataclass(frozen=True)
+class Clustered:
+    """What a run has found: the model, how well each row fits it, and what else the user asked for."""
+
+    model: OneBatchPAM
+    rows: RowAssessment
+    selection: KSelection | None
+    certificate: LowerBound | None
+    seconds: float  # taken by the fit
+
+
 def run(arguments: argparse.Namespace, messages: Messages) -> None:
     """Cluster a file."""
     ks = parse_numbers(arguments.k)
@@ -59,43 +71,61 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     data = read_input(arguments, messages)
     if isinstance(show_as, tuple):
         check_images(data.head(1), show_as)
+    found = find_clusters(arguments, data, ks, messages)
+    summary = summarise(arguments, data, found, messages)
+    if arguments.output is not None:
+        with new_folder(arguments.output, force=arguments.force, source=arguments.file) as folder:
+            write_results(folder, arguments, data, found, summary, show_as, messages)
+        messages.say(f"written: {', '.join(sorted(each.name for each in arguments.output.iterdir()))}")
+    if arguments.json:
+        print(as_json(summary))
+    elif arguments.output is not None:
+        print(ClusterLines(data, found.model.describe_clusters()))
+    else:
+        write_labels(sys.stdout.buffer, "csv", data, label_columns(found.rows))
+
+
+def find_clusters(arguments: argparse.Namespace, data: Input, ks: list[int], messages: Messages) -> Clustered:
+    """Fit the model, certify it if that is wanted, and compare all rows with its medoids."""
     began = time.perf_counter()
     model, selection = fit(arguments, data, ks, messages)
     seconds = time.perf_counter() - began
     messages.say(f"{len(model.medoid_indices_)} medoids found in {show_seconds(seconds)}")
     certificate = None if arguments.certify is None else certify(model, data, arguments.certify, messages)
     rows = assess(model._reopen(data.X).distances_from(model.medoid_indices_), Stages())
-    summary = summarise(arguments, data, model, rows, selection, certificate, seconds, messages)
-    if arguments.output is None:
-        if not arguments.json:
-            write_labels(sys.stdout.buffer, "csv", data, label_columns(rows))
-    else:
-        with new_folder(arguments.output, force=arguments.force, source=arguments.file) as folder:
-            write_labels(folder / f"labels.{arguments.labels}", arguments.labels, data, label_columns(rows))
-            write_table(medoid_table(data, model), folder / "medoids.csv", "csv")
-            save_model(model, folder / MODEL)
-            if not arguments.no_report:
-                write_report(
-                    model,
-                    data.X,
-                    folder / "report.html",
-                    title=arguments.title or title_of(data),
-                    row_names=data.names,
-                    show_as=show_as,
-                    selection=selection,
-                    certificate=certificate,
-                    command=summary["command"],
-                    warnings=messages.warnings,
-                    picture=folder / "map.svg",
-                    sample_weight=data.weights,
-                )
-            # The summary comes last: it says that all is there.
-            (folder / SUMMARY).write_text(as_json(summary) + "\n", encoding="utf-8")
-        messages.say(f"written: {', '.join(sorted(each.name for each in arguments.output.iterdir()))}")
-    if arguments.json:
-        print(as_json(summary))
-    elif arguments.output is not None:
-        print(ClusterLines(data, model.describe_clusters()))
+    return Clustered(model, rows, selection, certificate, seconds)
+
+
+def write_results(
+    folder: Path,
+    arguments: argparse.Namespace,
+    data: Input,
+    found: Clustered,
+    summary: dict[str, Any],
+    show_as: Any,
+    messages: Messages,
+) -> None:
+    """Write labels, medoids, the model, the report and the summary to a folder."""
+    write_labels(folder / f"labels.{arguments.labels}", arguments.labels, data, label_columns(found.rows))
+    write_table(medoid_table(data, found.model), folder / "medoids.csv", "csv")
+    save_model(found.model, folder / MODEL)
+    if not arguments.no_report:
+        write_report(
+            found.model,
+            data.X,
+            folder / "report.html",
+            title=arguments.title or title_of(data),
+            row_names=data.names,
+            show_as=show_as,
+            selection=found.selection,
+            certificate=found.certificate,
+            command=summary["command"],
+            warnings=messages.warnings,
+            picture=folder / "map.svg",
+            sample_weight=data.weights,
+        )
+    # The summary comes last: it says that all is there.
+    (folder / SUMMARY).write_text(as_json(summary) + "\n", encoding="utf-8")
 
 
 class ClusterLines(PrintedTable):
@@ -195,19 +225,10 @@ def medoid_table(data: Input, model: OneBatchPAM) -> Any:
     return numbers
 
 
-def summarise(
-    arguments: argparse.Namespace,
-    data: Input,
-    model: OneBatchPAM,
-    rows: RowAssessment,
-    selection: KSelection | None,
-    certificate: LowerBound | None,
-    seconds: float,
-    messages: Messages,
-) -> dict[str, Any]:
+def summarise(arguments: argparse.Namespace, data: Input, found: Clustered, messages: Messages) -> dict[str, Any]:
     """Return the summary of a run: the result in numbers, and everything that is needed to repeat it."""
-    options = used_options(arguments)
-    silhouette = mean_silhouette(rows, data.weights)  # NaN, which becomes null, if there is a single medoid
+    options, model = used_options(arguments), found.model
+    silhouette = mean_silhouette(found.rows, data.weights)  # NaN, which becomes null, if there is a single medoid
     summary: dict[str, Any] = {
         "command": show_command(arguments, options),
         "options": options,
@@ -220,7 +241,7 @@ def summarise(
         "medoids": model.medoid_indices_,
         "medoid_names": list(map(str, data.names_of(model.medoid_indices_))),
         "result": {**model.summary().as_dict(), "silhouette": silhouette},
-        "seconds": seconds,
+        "seconds": found.seconds,
         "warnings": list(messages.warnings),
         "versions": {
             "onebatchpam": __version__,
@@ -231,6 +252,7 @@ def summarise(
             "system": platform.platform(),
         },
     }
+    selection, certificate = found.selection, found.certificate
     if selection is not None:
         summary["choice_of_k"] = {"k": selection.k, "objective": selection.inertia, "silhouette": selection.silhouette}
     if certificate is not None:

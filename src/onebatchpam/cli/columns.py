@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from onebatchpam.cli.formats import ParquetTable, Table, arrow
 from onebatchpam.cli.messages import UsageError
+from onebatchpam.metrics import describe_dominant, nearly_all_differ
 
-# A column of text whose values nearly all differ, such as names, says nothing about groups of rows.
-SHARE_OF_DISTINCT = 0.9
-FEWEST_ROWS = 20  # with fewer values, they may all differ by chance
 # Names that an id may have: customer_id, customerId, and what pandas and others call a column of row numbers in a csv
 # file. A feature may be called key as well, so that a column counts as an id only if its values all differ, too.
 POSSIBLE_NAME_OF_ID = re.compile(r"(?i:(.*[_ ])?(id|uuid|guid|index|key)|unnamed: 0|)|.*[a-z]I[dD]")
@@ -28,6 +26,7 @@ COMPARED = {
     "number": "numbers",
     "category": "categories",
     "ordinal": "in order",
+    "asymmetric": "asymmetric",
     "date": "dates",
     "vectors": "vectors",
     "text": "text",
@@ -40,7 +39,7 @@ class ColumnUse:
     """A column, and what it is used for: a key of COMPARED or of NOT_COMPARED."""
 
     name: str
-    type: str  # of Arrow
+    type: str  # the type in Arrow
     use: str
     reason: str = ""
     n_missing: int = 0
@@ -127,7 +126,7 @@ def judge_column(field: Any, values: Any, is_whole: bool, options: ColumnOptions
         return use("id", "by its name and values")
     if is_whole and n_distinct == 1 and values.null_count == 0 and len(values) > 1:
         return use("left out", "constant")
-    if what == "category" and n_distinct >= SHARE_OF_DISTINCT * n_known and n_known >= FEWEST_ROWS:
+    if what == "category" and nearly_all_differ(n_distinct, n_known):  # such as names, which say nothing about groups
         return use("text", "nearly all values differ")
     return use(what)
 
@@ -153,9 +152,8 @@ def use_of_type(kind: Any, declared: Any) -> str | None:
     """Return the use of a column of an Arrow type, or of a declared kind; None if it cannot be compared."""
     types = arrow("pyarrow.types")
     if declared is not None:
-        return {"numeric": "number", "categorical": "category", "asymmetric": "category"}.get(
-            declared if isinstance(declared, str) else "", "ordinal"
-        )
+        uses = {"numeric": "number", "categorical": "category", "asymmetric": "asymmetric"}
+        return uses.get(declared if isinstance(declared, str) else "", "ordinal")
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "number"
     if types.is_date(kind) or types.is_timestamp(kind):
@@ -233,15 +231,8 @@ def choose_metric(uses: Sequence[ColumnUse], options: ColumnOptions) -> tuple[st
 
 def advise_on_scales(uses: Sequence[ColumnUse], metric: str) -> str | None:
     """Return advice if a column of numbers counts for nearly all of the distances; None if none does."""
-    spreads = {use.name: use.spread**2 for use in uses if use.use == "number"}
-    total = sum(spreads.values())
-    if metric not in ("euclidean", "sqeuclidean", "manhattan", "chebyshev") or len(spreads) < 2 or total == 0:
+    dominant = describe_dominant({use.name: use.spread for use in uses if use.use == "number"}, metric)
+    if dominant is None:
         return None
-    name = max(spreads, key=lambda each: spreads[each])
-    share = spreads[name] / total
-    if share < 0.8:
-        return None
-    return (
-        f"{name!r} makes up {share:.0%} of the squared {metric} distances, because its numbers are the largest; "
-        "--metric gower or seuclidean counts all columns alike"
-    )
+    name, why = dominant
+    return f"{name!r} {why}; --metric gower or seuclidean counts all columns alike"

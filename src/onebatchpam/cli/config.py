@@ -22,7 +22,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         parser.print_help(sys.stderr)
         raise UsageError("no command: expected one of those above")
     for argument in argv:
-        if any("\ud800" <= letter <= "\udfff" for letter in argument):  # Python's stand-in for a byte that is no letter
+        if any("\ud800" <= letter <= "\udfff" for letter in argument):  # Python's stand-in for a byte that is not UTF-8
             raise UsageError(f"{argument!a} is not UTF-8: expected UTF-8; rename the file")
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     first.add_argument("--config", type=Path)

@@ -24,7 +24,7 @@ from onebatchpam.cli.messages import UsageError
 from onebatchpam.data import ParquetFiles, check_header, check_sizes, load_sparse, scan_parquet
 
 ROWS_TO_JUDGE = 10_000  # rows of a table by which its columns are judged
-BLOCK_BYTES = 2**26  # of a csv file that are read at a time
+BLOCK_BYTES = 2**26  # bytes of a csv file that are read at a time
 SUFFIXES = {
     "csv": "csv",
     "tsv": "tsv",

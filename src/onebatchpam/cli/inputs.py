@@ -34,7 +34,7 @@ class Input:
     metric: str
     metric_params: dict[str, Any] | None = None
     uses: Sequence[ColumnUse] = ()
-    names: Any = None  # of the rows, an Arrow array or a list; None if they have only numbers
+    names: Any = None  # names of the rows, an Arrow array or a list; None if they have only numbers
     name_of_names: str = "row"
     weights: NDArray[np.float64] | None = None
 

@@ -29,7 +29,7 @@ class Messages:
         """Whether progress bars are wanted: on a terminal only."""
         return not self._quiet and sys.stderr.isatty()
 
-    def say(self, text: str = "") -> None:
+    def say(self, text: str) -> None:
         """Show a note."""
         if not self._quiet:
             print(text, file=sys.stderr, flush=True)

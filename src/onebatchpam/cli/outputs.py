@@ -20,7 +20,7 @@ from onebatchpam.cli.formats import arrow
 from onebatchpam.cli.inputs import Input
 from onebatchpam.cli.messages import UsageError
 
-SUMMARY = "summary.json"  # by this file a folder is known to be one of ours
+SUMMARY = "summary.json"  # only a folder that holds this file may be replaced: the command line has written it
 ROWS_AT_A_TIME = 1_000_000  # rows of a table of labels that are written at a time
 
 

@@ -113,7 +113,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
 def add_command(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
     """Add a command, whose help begins with examples."""
     examples = textwrap.indent(textwrap.dedent(EXAMPLES[name]).strip(), "  ")
-    parser = commands.add_parser(
+    return commands.add_parser(
         name,
         help=summary,
         usage=f"onebatchpam {name} {USAGES[name]}",
@@ -121,7 +121,6 @@ def add_command(commands: Commands, name: str, summary: str) -> argparse.Argumen
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    return parser
 
 
 def add_messages(parser: argparse.ArgumentParser) -> None:

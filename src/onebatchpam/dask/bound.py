@@ -116,7 +116,7 @@ def bound_by_sample(
 ) -> LowerBound:
     """Return a lower bound on the objective of any k medoids, given k medoids to judge by it.
 
-    `objective` is that of the fit that chose the medoids; raise if it is another with these data.
+    `objective` is that of the fit that chose the medoids; raise if they have another on these data.
     """
     check_medoids(medoids, len(medoids), data.n, "medoids")
     check_fixed_are_chosen(fixed, medoids)

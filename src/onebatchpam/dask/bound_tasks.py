@@ -26,7 +26,7 @@ from onebatchpam.space import Distances, name_in
 
 @dataclass(frozen=True)
 class Judged:
-    """The rows of a partition that have a positive weight, and what they have to do with the medoids."""
+    """The rows of a partition that have a positive weight, and how far they are from the medoids."""
 
     places: Indices  # positions of these rows in the partition
     solution: Solution

@@ -300,7 +300,7 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         if not dask.is_dask_collection(X):
             return super().score(X, y, sample_weight)
         self._check_new(X)
-        # The medoids are no rows of X, so they have no indices in it.
+        # The medoids are not rows of X, so they have no indices in it.
         medoids = GivenRows(np.empty(0, np.int64), self.cluster_centers_, np.empty(0), np.empty(0, bool))
         found = Partitions(X, sample_weight).run("assign", assess, self._metric, [medoids])
         return -sum(each.inertia for (each,) in found)
@@ -365,16 +365,9 @@ class OneBatchPAM(algorithms.OneBatchPAM):
         weights = whole.weights if partitions.is_weighted else None
         return super().certify(whole.rows, weights, **others)  # type: ignore[arg-type]
 
-    def _check_at_hand(self, X: Any, method: str) -> None:
+    def _check_at_hand(self, X: Any, method: str, expected: str = "X in memory, or the path of a file") -> None:
         if dask.is_dask_collection(X):
-            raise ValueError(f"{method} does not work with Dask: expected X in memory, or the path of a file")
-
-    def _check_estimable(self, X: Any) -> None:
-        if dask.is_dask_collection(X):
-            raise ValueError(
-                "estimate_cost does not know the speed of a cluster: expected rows in memory, or their number and that "
-                "of the features, as (1_000_000, 768)"
-            )
+            raise ValueError(f"{method} does not work with Dask: expected {expected}")
 
     def _check_new(self, X: Any) -> None:
         """Raise unless the estimator is fitted and X has the same features as the data of the fit."""

@@ -47,7 +47,7 @@ class Runner:
     def __init__(self) -> None:
         self._scheduler = get_scheduler()
         self._client = client_of(self._scheduler)
-        self._futures: weakref.WeakSet[Any] = weakref.WeakSet()  # those that something still refers to
+        self._futures: weakref.WeakSet[Any] = weakref.WeakSet()  # started, and still referred to
 
     def compute(self, tasks: list[Delayed]) -> list[Any]:
         """Run tasks and return their results; an error of a task becomes a TaskError, unless it names a partition."""

@@ -101,7 +101,7 @@ def number_distinct(X: Any) -> Indices:
 def first_of_each(places: Indices) -> Indices:
     """Return the first row of each number."""
     kept = np.empty(places.max(initial=-1) + 1, np.int64)
-    kept[places[::-1]] = np.arange(len(places))[::-1]  # of several rows with a number, the last assignment stays
+    kept[places[::-1]] = np.arange(len(places))[::-1]  # the last assignment stays: that of the first row
     return kept
 
 

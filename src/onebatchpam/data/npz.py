@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from onebatchpam._memory import check_n_rows
+from onebatchpam.data.files import is_path
 from onebatchpam.data.sources import refuse_special
 
 LARGEST_COMPRESSION = 1032  # deflate, by which .npz files are compressed, makes no data smaller by a larger factor
@@ -19,7 +20,7 @@ LARGEST_COMPRESSION = 1032  # deflate, by which .npz files are compressed, makes
 
 def load_sparse(X: Any, name: str) -> Any:
     """Return the sparse matrix if X is the path of a .npz file, which cannot be read in parts; otherwise X itself."""
-    if not isinstance(X, (str, os.PathLike)) or Path(X).suffix != ".npz":
+    if not is_path(X) or Path(X).suffix != ".npz":
         return X
     refuse_special(Path(X), name)
     with open(X, "rb") as file:  # an error of opening the file names it

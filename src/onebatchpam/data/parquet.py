@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -199,7 +200,27 @@ class ParquetSource(Source):
         self.kept_bytes = KEPT_BYTES
 
 
-class NumberSource(ParquetSource):
+class NumericSource(ParquetSource):
+    """Parquet files whose rows are numbers, in the columns or in one column of vectors."""
+
+    def show(self, indices: Indices) -> Any:
+        return as_frame(self._files.take(indices))
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        tables = self._files.read_groups(start, stop)  # first, because a damaged file may claim to have many rows
+        rows = np.empty((stop - start, self.shape[1]), self.dtype)
+        first = 0
+        for table in tables:
+            self._fill(rows[first : first + table.num_rows], table, start + first)
+            first += table.num_rows
+        return rows
+
+    @abstractmethod
+    def _fill(self, out: NDArray[Any], table: Any, first: int) -> None:
+        """Write the rows of a table to `out`; errors count them from `first`."""
+
+
+class NumberSource(NumericSource):
     """Parquet files of which all columns are numeric."""
 
     def __init__(self, files: ParquetFiles, name: str) -> None:
@@ -209,22 +230,13 @@ class NumberSource(ParquetSource):
     def header(self) -> Any:
         return self._files.schema.empty_table()
 
-    def show(self, indices: Indices) -> Any:
-        return as_frame(self._files.take(indices))
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        tables = self._files.read_groups(start, stop)  # first, because a damaged file may claim to have many rows
-        rows = np.empty((stop - start, self.shape[1]), self.dtype)
-        first = 0
-        for table in tables:
-            for position, column in enumerate(table.columns):
-                self._files.check_complete(column, self.dtype, table.column_names[position], start + first)
-                rows[first : first + table.num_rows, position] = column.to_numpy()
-            first += table.num_rows
-        return rows
+    def _fill(self, out: NDArray[Any], table: Any, first: int) -> None:
+        for position, column in enumerate(table.columns):
+            self._files.check_complete(column, self.dtype, table.column_names[position], first)
+            out[:, position] = column.to_numpy()
 
 
-class VectorSource(ParquetSource):
+class VectorSource(NumericSource):
     """Parquet files with a column of vectors, such as embeddings, which are the rows."""
 
     def __init__(self, files: ParquetFiles) -> None:
@@ -233,22 +245,15 @@ class VectorSource(ParquetSource):
         assert dtype is not None  # the column is one of vectors
         super().__init__(files, find_length(files), dtype)
 
-    def show(self, indices: Indices) -> Any:
-        return as_frame(self._files.take(indices))
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        tables = self._files.read_groups(start, stop)  # first, because a damaged file may claim to have many rows
-        rows = np.empty((stop - start, self.shape[1]), self.dtype)
-        first = 0
-        for table in tables:
-            for vectors in table.column(0).chunks:
-                self._check_lengths(vectors, start + first)
-                numbers = vectors.flatten()
-                self._files.check_complete(numbers, self.dtype, self._column, start + first)
-                numbers = numbers.to_numpy(zero_copy_only=False)
-                rows[first : first + len(vectors)] = numbers.reshape(len(vectors), self.shape[1])
-                first += len(vectors)
-        return rows
+    def _fill(self, out: NDArray[Any], table: Any, first: int) -> None:
+        done = 0
+        for vectors in table.column(0).chunks:
+            self._check_lengths(vectors, first + done)
+            numbers = vectors.flatten()
+            self._files.check_complete(numbers, self.dtype, self._column, first + done)
+            numbers = numbers.to_numpy(zero_copy_only=False)
+            out[done : done + len(vectors)] = numbers.reshape(len(vectors), self.shape[1])
+            done += len(vectors)
 
     def _check_lengths(self, vectors: Any, first: int) -> None:
         lengths = vectors.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False)

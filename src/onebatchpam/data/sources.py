@@ -175,7 +175,7 @@ def read_npy_header(path: Path, name: str) -> np.memmap[Any, Any]:
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except OSError:
-        raise  # it names the file
+        raise  # an OSError names the file
     except Exception as error:  # a damaged header may lead NumPy to any error, and none of them names the file
         raise ValueError(
             f"{name} is the file {str(path)!r}, which cannot be read as .npy: {error}; expected one array, as "

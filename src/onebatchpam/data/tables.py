@@ -28,7 +28,7 @@ from onebatchpam.data.stored import StoredRows
 
 Encoder = Callable[[Any], NDArray[np.float32]]  # turns each row of a table into a row of numbers
 
-NUMBERS = (Real, Decimal)  # a Decimal is no Real to Python
+NUMBERS = (Real, Decimal)  # to Python, a Decimal is not Real
 UNSEEN = -1.0  # code of a value that the fit did not see: at least 1, a full mismatch, away from all other codes
 MISSING = -1  # position of a missing value: that of the last entry of an array, which stands for it
 

@@ -13,7 +13,7 @@ from onebatchpam._parameters import check_verbose
 from onebatchpam._progress import Stages
 from onebatchpam._show import Columns, PrintedTable
 from onebatchpam._tiles import Indices
-from onebatchpam.algorithms import check_labels, split_clusters, split_points
+from onebatchpam.algorithms import check_labels, check_n_labels, split_clusters, split_points
 from onebatchpam.metrics import MetricLike, are_dissimilarities, resolve_metric, resolve_threads
 from onebatchpam.space import Space, open_space
 
@@ -148,8 +148,7 @@ def cluster_statistics(
     checked_labels = check_labels(labels)
     names, clusters = split_clusters(checked_labels)
     space = open_space(X, metric, metric_params, n_threads)
-    if len(checked_labels) != space.n:
-        raise ValueError(f"labels has shape {checked_labels.shape}: expected {(space.n,)}, a label for each row of X")
+    check_n_labels(checked_labels, space.n)
     codes = np.full(space.n, -1)
     for code, cluster in enumerate(clusters):
         codes[cluster] = code
@@ -177,7 +176,7 @@ def cluster_statistics(
 
 @dataclass(frozen=True)
 class Pairs:
-    """What the dissimilarities of each row to all others amount to; without a meaning for noise."""
+    """Means and extremes of the dissimilarities of each row to all others; those of noise mean nothing."""
 
     within: NDArray[np.float64]  # mean to the other rows of its cluster; NaN for the only row of a cluster
     farthest: NDArray[np.float64]  # largest to a row of its cluster

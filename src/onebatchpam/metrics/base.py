@@ -94,7 +94,7 @@ class Metric(ABC):
         """
 
     def pack_exactly(self, rows: Rows) -> Points:
-        """Make rows ready to be compared with each other in float64."""
+        """Make rows ready to be compared with each other, in float64 if the metric can do that."""
         return self.pack(rows, rows, 1)
 
     def with_medoids(self, rows: Rows, medoids: NDArray[np.int64]) -> Metric:

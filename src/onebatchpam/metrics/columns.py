@@ -1,4 +1,4 @@
-"""Columns of a table that are likely to spoil a clustering, and the advice on them: ids, constants, dates as text."""
+"""Columns of a table that are likely to spoil a clustering: ids, constants, dates as text, numbers of a large scale."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from onebatchpam.metrics.native import ALIASES
 
 # Smaller tables get no advice: with so few rows, all values of a good column may differ.
 FEWEST_ROWS = 20
@@ -17,6 +19,17 @@ SHARE_OF_DISTINCT = 0.9
 # Whole numbers between 0 and R would be expected to coincide in n^2 / 2R pairs of n rows. They look like ids if none
 # coincide although at least this many pairs should.
 EXPECTED_COINCIDENCES = 4
+
+# A column that makes up more than this share of the distances dominates them.
+DOMINANT_SHARE = 0.8
+# The sums over the columns by which metrics compare numbers as they are, and the power of the differences in them.
+SUMS = {
+    "manhattan": ("manhattan distances", 1),
+    "euclidean": ("squared euclidean distances", 2),
+    "sqeuclidean": ("squared euclidean distances", 2),
+    "chebyshev": ("squared chebyshev distances", 2),
+    "minkowski": ("squared minkowski distances", 2),
+}
 
 LIKE_IDS, CONSTANT, DATES_AS_TEXT = "like ids", "constant", "dates as text"  # why a column may spoil a clustering
 
@@ -39,9 +52,31 @@ def are_numbers_like_ids(numbers: NDArray[np.float64]) -> bool | None:
     return bool((steps > 0).all() or (steps < 0).all() or len(known) ** 2 >= 2 * EXPECTED_COINCIDENCES * extent)
 
 
+def nearly_all_differ(n_distinct: int, n: int) -> bool:
+    """Tell whether nearly all of n categories or texts of a column differ, as those of an id do."""
+    return n >= FEWEST_ROWS and n_distinct >= SHARE_OF_DISTINCT * n
+
+
 def are_dates_as_text(values: Sequence[object]) -> bool:
     """Tell whether all values are strings that begin with a date as ISO 8601 writes it, such as 2018-05-20."""
     return len(values) > 0 and all(isinstance(value, str) and ISO_DATE.fullmatch(value) for value in values)
+
+
+def describe_dominant(spreads: Mapping[str, float], metric: str) -> tuple[str, str] | None:
+    """Return the column that counts for nearly all of the distances, and how much; None if there is no such column.
+
+    `spreads` has the standard deviation of each column of numbers.
+    """
+    what, power = SUMS.get(ALIASES.get(metric, metric), ("", 0))
+    shares = {name: spread**power for name, spread in spreads.items()}
+    total = sum(shares.values())
+    if power == 0 or len(shares) < 2 or not total > 0:
+        return None
+    name = max(shares, key=lambda each: shares[each])
+    share = shares[name] / total
+    if share <= DOMINANT_SHARE:
+        return None
+    return name, f"makes up {share:.0%} of the {what}, because its numbers are the largest"
 
 
 def advise_on_columns(oddities: Mapping[Hashable, str | None]) -> str | None:

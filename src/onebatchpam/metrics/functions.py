@@ -206,7 +206,7 @@ class PairFunction(FunctionMetric):
         """Compare consecutive rows with the points; errors count the rows from `first`."""
         compare = partial(self.function, **self.params)
         values = np.empty((len(rows), len(points)))
-        columns = list(points)  # of an array, each element is a new view, which takes long to make for every pair
+        columns = list(points)  # a list, because each element of an array is a new view, which takes long to make
         for i, row in enumerate(rows):
             found: list[Any] = []
             try:
@@ -215,7 +215,7 @@ class PairFunction(FunctionMetric):
             except MemoryError:  # no fault of these two rows
                 raise
             except Exception as error:
-                as_numbers(found, first + i)  # what is no number was returned before the function raised
+                as_numbers(found, first + i)  # raises if one is not a number: it was returned before the error
                 raise PairError(f"raised {error!r}{advise_on(row)}{self.trial}", first + i, len(found)) from error
             values[i] = as_numbers(found, first + i)
         return values
@@ -224,7 +224,7 @@ class PairFunction(FunctionMetric):
 def as_numbers(found: list[Any], row: int) -> NDArray[np.float64]:
     """Return the values of a row as floats; raise a PairError if one is not a number."""
     if PLAIN_NUMBERS.issuperset(map(type, found)):
-        with suppress(OverflowError):  # of an integer that is too large for float64: `as_number` names its pair
+        with suppress(OverflowError):  # an integer is too large for float64: `as_number` names its pair
             return np.array(found, dtype=np.float64)
     return np.array([as_number(value, row, column) for column, value in enumerate(found)])
 

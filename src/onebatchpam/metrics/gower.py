@@ -41,10 +41,10 @@ from onebatchpam.metrics.columns import (
     FEWEST_ROWS,
     LIKE_IDS,
     ROWS_TO_JUDGE,
-    SHARE_OF_DISTINCT,
     advise_on_columns,
     are_dates_as_text,
     are_numbers_like_ids,
+    nearly_all_differ,
 )
 
 ASYMMETRIC_CODES = {False: np.inf, True: 0.0}  # Python and NumPy look up 0 and 0.0 as False, 1 and 1.0 as True
@@ -251,7 +251,7 @@ class TableSummary:
             return CONSTANT
         if are_dates_as_text(categories[:ROWS_TO_JUDGE]):
             return DATES_AS_TEXT
-        return LIKE_IDS if len(categories) >= SHARE_OF_DISTINCT * self.n_known[position] >= FEWEST_ROWS else None
+        return LIKE_IDS if nearly_all_differ(len(categories), int(self.n_known[position])) else None
 
 
 def holds_ids(column: TableColumn) -> bool | None:

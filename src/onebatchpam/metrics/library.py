@@ -37,8 +37,8 @@ SCIPY_METRICS = (
     "yule",
 )
 SKLEARN_METRICS = ("haversine", "nan_euclidean")
-FIRST_MULTIPLICATIONS = 10_000_000  # of the first call for a metric whose cost is unknown: some milliseconds
-PARAMETERS = {  # what these metrics take; the others take weights of the features only
+FIRST_MULTIPLICATIONS = 10_000_000  # in the first call, some milliseconds, because the cost of the metric is unknown
+PARAMETERS = {  # of these metrics; all others take only `w`, the weights of the features
     "haversine": (),
     "mahalanobis": ("VI",),
     "minkowski": ("p", "w"),

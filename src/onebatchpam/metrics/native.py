@@ -18,6 +18,7 @@ from onebatchpam.data import ArrayRows, Rows
 from onebatchpam.metrics.base import Metric, Points, compute_dtype, output_dtype
 
 NATIVE_METRICS = ("manhattan", "euclidean", "sqeuclidean", "chebyshev", "cosine")
+ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "chebychev": "chebyshev"}
 BYTE_METRICS = ("manhattan", "euclidean", "sqeuclidean")  # metrics that have kernels for bytes
 # Comparing this many features takes about as long as fetching a dissimilarity from memory.
 CHEAP_FEATURES = 16

@@ -38,7 +38,7 @@ class OrderedMetric(Metric):
         """Return d(row, point) if `rows_first`, otherwise d(point, row), as an array of shape (rows, points)."""
 
     def compare_safely(self, rows: NDArray[Any], points: NDArray[Any], rows_first: bool, n_jobs: int) -> NDArray[Any]:
-        """Do what `compare` does; a metric by a function that may write to the rows sees to it that they stay."""
+        """Do what `compare` does; a metric by a Python function protects the rows, to which the function may write."""
         return self.compare(rows, points, rows_first, n_jobs)
 
     def rows_per_call(self, points: NDArray[Any]) -> int | None:

@@ -27,9 +27,16 @@ class Precomputed(Metric):
 
     def check(self, X: ArrayLike, name: str, estimator: object = None) -> MatrixRows:
         """Return the rows of a square matrix, or after the fit of a matrix of new rows x fitted rows."""
-        refuse_masked(X, name)  # of one dimension, too, before it is expanded
+        refuse_masked(X, name)  # before a condensed matrix is expanded, which would drop its mask
         if not self.is_fitted or self.holds_all_pairs(X):
             X = expand_condensed(X, name)
+        elif self.n_fitted is not None and len(np.shape(X)) == 1:
+            n = self.n_fitted
+            raise ValueError(
+                f"{name} has shape {np.shape(X)}: expected a row of {n} dissimilarities for each new row, one to each "
+                f"fitted row, or the {n * (n - 1) // 2} distances of all pairs of fitted rows. Reshape your data by "
+                f"{name}.reshape(1, -1) if it is a single row"
+            )
         matrix = check_matrix(X, name, estimator)
         if not self.is_fitted and matrix.shape[0] != matrix.shape[1]:
             raise ValueError(

@@ -16,13 +16,12 @@ from onebatchpam.metrics.compiled import is_compiled, resolve_compiled
 from onebatchpam.metrics.functions import resolve_function
 from onebatchpam.metrics.gower import Gower
 from onebatchpam.metrics.library import SCIPY_METRICS, SKLEARN_METRICS, LibraryMetric
-from onebatchpam.metrics.native import NATIVE_METRICS, NativeMetric
+from onebatchpam.metrics.native import ALIASES, NATIVE_METRICS, NativeMetric
 from onebatchpam.metrics.precomputed import Precomputed
 from onebatchpam.metrics.sparse import SPARSE_METRICS, SparseMetric
 from onebatchpam.metrics.text import TEXT_METRICS, HammingMetric, TextMetric
 
 Params = Mapping[str, Any]
-ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "chebychev": "chebyshev"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def make_library(name: str, params: Params) -> Metric:
     """Make a metric of scipy or scikit-learn; scipy would compute nonsense with a power that is not positive."""
     if name == "minkowski" and "p" in params:
         check_positive(params["p"], "metric='minkowski' with p")
-    if name == "jensenshannon":  # of which scipy compares all pairs with one base of the logarithm
+    if name == "jensenshannon":  # scipy takes no parameters where it compares all pairs, neither weights nor a base
         return make_without_params(name, partial(LibraryMetric, name), params)
     return LibraryMetric(name, params)
 

@@ -9,15 +9,13 @@ import numpy as np
 
 from onebatchpam.data import collapse_duplicates, columns_of
 from onebatchpam.evaluation import KSelection
-from onebatchpam.metrics import ALIASES
+from onebatchpam.metrics import describe_dominant
 from onebatchpam.report.columns import Feature, name_of
 from onebatchpam.report.rows import as_values, show_value
 from onebatchpam.report.study import Study
 
-LARGEST_SHARE = 0.8  # a column that makes up more than this of the distances dominates them
-SCALED_BY_NOTHING = ("euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski")
 CLOSE = 0.05  # rows with a smaller silhouette lie between two clusters
-MANY = 0.2
+MANY = 0.2  # a larger share of the rows is worth an alert
 
 
 @dataclass(frozen=True)
@@ -78,17 +76,13 @@ def overlapping_clusters(study: Study) -> Iterator[Alert]:
 
 def dominant_column(study: Study, features: Sequence[Feature]) -> Iterator[Alert]:
     """Alert to a column whose numbers are so large that the others hardly count."""
-    metric = ALIASES.get(study.model.metric, study.model.metric) if isinstance(study.model.metric, str) else ""
-    numeric = [feature for feature in features if feature.is_numeric]
-    if metric not in SCALED_BY_NOTHING or len(numeric) < 2:
-        return
-    power = 1 if metric == "manhattan" else 2
-    spreads = np.array([np.nanstd(feature.numbers) for feature in numeric]) ** power
-    if spreads.sum() > 0 and spreads.max() > LARGEST_SHARE * spreads.sum():
-        largest, share = numeric[int(spreads.argmax())], spreads.max() / spreads.sum()
+    spreads = {feature.name: float(np.nanstd(feature.numbers)) for feature in features if feature.is_numeric}
+    metric = study.model.metric
+    dominant = describe_dominant(spreads, metric) if isinstance(metric, str) else None
+    if dominant is not None:
+        name, why = dominant
         yield Alert(
-            f"The column “{largest.name}” makes up {share:.0%} of the {metric} distances, because its numbers are the "
-            "largest.",
+            f"The column “{name}” {why}.",
             "Scale the columns, or use a metric that counts all columns alike, such as gower or seuclidean.",
         )
 

@@ -18,6 +18,7 @@ MOST_COLUMNS = 60  # columns that are studied; of a matrix with more, those in w
 SMALLEST_EFFECT = 0.35  # differences below this are not named, in standard deviations of all rows
 MOST_BINS, MOST_CATEGORIES = 18, 7
 OTHER = "other"
+NEARLY_ZERO = 1e-300  # stands in for a sum or a range of zero where numbers, all zero as well, are divided by it
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Feature:
         known = ~np.isnan(codes)
         cells = labels[known] * len(categories) + codes[known].astype(np.int64)
         table = np.bincount(cells, weights[known], minlength=k * len(categories)).reshape(k, len(categories))
-        own = table / np.maximum(np.bincount(labels, weights, minlength=k), 1e-300)[:, np.newaxis]
+        own = table / np.maximum(np.bincount(labels, weights, minlength=k), NEARLY_ZERO)[:, np.newaxis]
         overall = table.sum(axis=0) / weights.sum()
         order = np.argsort(-overall, kind="stable")
         return [(categories[i], float(overall[i]), own[:, i]) for i in order]
@@ -130,8 +131,8 @@ class Feature:
         for rows in (slice(None), is_own):
             values = np.clip(self.numbers[rows], edges[0], edges[-1])
             counts = np.histogram(values[~np.isnan(values)], edges, weights=self._weights[rows][~np.isnan(values)])[0]
-            shares.append(counts / max(counts.sum(), 1e-300))
-        ends = edges[[0, -1]] + ([0.5, -0.5] if self._has_bin_for_each else 0)  # in the middle of such bins
+            shares.append(counts / max(counts.sum(), NEARLY_ZERO))
+        ends = edges[[0, -1]] + ([0.5, -0.5] if self._has_bin_for_each else 0)  # labels name the middles of such bins
         return Histogram(self.name, [self.show(end) for end in ends], True, shares[0], shares[1])
 
     @cached_property
@@ -217,7 +218,7 @@ def choose_of_matrix(rows: Any, study: Study) -> Iterator[TableColumn]:
     columns = np.arange(rows.shape[1])
     if len(columns) > MOST_COLUMNS:
         labels, weights = study.sample.labels, study.sample.weights
-        totals = np.maximum(np.bincount(labels, weights, minlength=study.k), 1e-300)
+        totals = np.maximum(np.bincount(labels, weights, minlength=study.k), NEARLY_ZERO)
         mark = csr_array((weights / totals[labels], (labels, np.arange(len(labels)))), shape=(study.k, len(labels)))
         means = mark @ rows
         means = means.toarray() if issparse(means) else np.asarray(means, np.float64)

@@ -20,6 +20,7 @@ COLOURS = (
 GOLDEN_ANGLE = 0.381966
 MAP_WIDTH, MAP_HEIGHTS = 900, (340, 620)
 MAP_MARGIN = 34
+MOST_MARKS = 100  # medoids that are marked on the map
 SILHOUETTE_STEPS = 40
 SURE = (0.2, 0.5)  # silhouettes that divide rows into those between clusters, in between, and clearly of one cluster
 
@@ -82,25 +83,29 @@ def draw_points(study: Study, row_map: RowMap) -> dict[str, Any]:
             if len(chosen):
                 path = "".join(f"M{x:.0f},{y:.0f}h0" for x, y in chosen)
                 groups.append({"path": path, "grade": grade, "colour": colour_of(rank), "cluster": int(cluster)})
-    marks = [
-        {
-            "x": round(float(medoids[c, 0]), 1),
-            "y": round(float(medoids[c, 1]), 1),
-            "cluster": int(c),
-            "colour": colour_of(rank),
-            "name": study.name(int(study.medoids[c])),
-            "size": f"{study.sizes[c]:,}",
-        }
-        for rank, c in enumerate(study.by_size[:100])
-    ]
     return {
         "groups": groups,
-        "medoids": marks,
+        "medoids": mark_medoids(study, medoids),
         "width": width,
         "height": height,
         "n": len(labels),
         "axes": row_map.axes,
     }
+
+
+def mark_medoids(study: Study, places: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Return the marks of the medoids on the map, those of the largest clusters, given the places of all medoids."""
+    return [
+        {
+            "x": round(float(places[c, 0]), 1),
+            "y": round(float(places[c, 1]), 1),
+            "cluster": int(c),
+            "colour": colour_of(rank),
+            "name": study.name(int(study.medoids[c])),
+            "size": f"{study.sizes[c]:,}",
+        }
+        for rank, c in enumerate(study.by_size[:MOST_MARKS])
+    ]
 
 
 def view_of(row_map: RowMap) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

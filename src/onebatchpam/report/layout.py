@@ -25,8 +25,8 @@ class RowMap:
     """The places of rows, and of the medoids, on a map."""
 
     rows: Indices
-    places: NDArray[np.float64]  # of the rows
-    medoids: NDArray[np.float64]  # of the medoids
+    places: NDArray[np.float64]  # places of the rows
+    medoids: NDArray[np.float64]  # places of the medoids
     axes: tuple[str, str] | None  # the names of the columns if the places are the data themselves
 
 
@@ -34,10 +34,10 @@ class RowMap:
 class MedoidTree:
     """The medoids that are nearest to each other join first: their order, the joints of the tree, their distances."""
 
-    clusters: NDArray[np.int64]  # in the order of the leaves
+    clusters: NDArray[np.int64]  # clusters, in the order of the leaves
     joints: list[tuple[list[float], list[float]]]  # places 0 .. k - 1 of the four corners of a joint, and heights
     height: float
-    distances: NDArray[np.float64]  # in the order of the leaves
+    distances: NDArray[np.float64]  # distances between the medoids, in the order of the leaves
 
 
 def draw_map(study: Study, features: Sequence[Feature]) -> RowMap:

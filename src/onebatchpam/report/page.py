@@ -19,9 +19,10 @@ from onebatchpam._core import __version__
 from onebatchpam._new_files import replacing
 from onebatchpam._optional import require
 from onebatchpam._parameters import check_weights, describe
-from onebatchpam._show import show_count, show_seconds
+from onebatchpam._show import show_count, show_seconds, show_share
 from onebatchpam.algorithms import MedoidEstimator
 from onebatchpam.bounds import LowerBound
+from onebatchpam.data import is_path
 from onebatchpam.evaluation import KSelection
 from onebatchpam.metrics import name_metric
 from onebatchpam.report.alerts import find_alerts
@@ -106,13 +107,13 @@ def write_report(
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write text to a file; parts of names that are no characters, as those of files may have, become "?"."""
+    """Write text to a file; bytes of a name that are not characters, as names of files may have, become "?"."""
     path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def check_page(path: Any) -> Path:
     """Return the file to write; raise if there is no folder for it."""
-    if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
+    if not is_path(path) or not str(path) or "\0" in str(path):
         raise ValueError(f"{describe(path, 'path')}: expected the path of a file to write, such as 'report.html'")
     page = Path(path)
     if not page.absolute().parent.is_dir() or page.is_dir():
@@ -189,9 +190,8 @@ def list_facts(study: Study, certificate: LowerBound | None) -> list[tuple[str, 
         sure = "proven" if certificate.is_exact else f"with {certificate.confidence:.0%} confidence"
         facts.append(("above the optimum", show_gap(certificate), f"at most, {sure}"))
     share = model.n_distances_ / pairs
-    facts.append(
-        ("distances", f"{share:.2%}" if share < 1 else f"{share:.1f} ×", f"computed, of {show_count(pairs)} pairs")
-    )
+    shown = show_share(share) if share < 1 else f"{share:.1f} ×"
+    facts.append(("distances", shown, f"computed, of {show_count(pairs)} pairs"))
     facts.append(("time", show_seconds(sum(model.fit_seconds_.values())), "to find the medoids"))
     return facts
 

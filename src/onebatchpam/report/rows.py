@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from onebatchpam._parameters import describe, is_integer
 from onebatchpam._tiles import Indices
 from onebatchpam.data import columns_of
-from onebatchpam.report.columns import Feature, name_of, show_category, show_number
+from onebatchpam.report.columns import NEARLY_ZERO, Feature, name_of, show_category, show_number
 from onebatchpam.report.study import Study
 
 LONGEST_TEXT = 160
@@ -96,7 +96,7 @@ class RowPainter:
     def _picture(self, row: Any) -> str:
         pixels = np.asarray(row, np.float64).reshape(self._shape)
         step = max(1, -(-max(pixels.shape[:2]) // LARGEST_SIDE))
-        scaled = (pixels[::step, ::step] - self._low) / max(self._high - self._low, 1e-300)
+        scaled = (pixels[::step, ::step] - self._low) / max(self._high - self._low, NEARLY_ZERO)
         return encode_png(np.round(255 * np.clip(scaled, 0, 1)).astype(np.uint8))
 
 

@@ -23,7 +23,7 @@ from onebatchpam.search import split_by_label
 from onebatchpam.space import Space
 
 SAMPLED_ROWS = 12_000  # rows from which the page is made, apart from those that are shown one by one
-FEWEST_OF_A_CLUSTER = 40  # ... of which so many are from each cluster, if it has as many
+FEWEST_OF_A_CLUSTER = 40  # rows of each cluster in the sample, or all of its rows if it has fewer
 MOST_CLUSTERS = 40  # clusters that are shown one by one, the largest
 N_NEAREST, N_FARTHEST = 6, 4  # rows that are shown of each of these clusters
 

@@ -3,13 +3,14 @@
     start ─▶ swaps ─▶ refine ─▶ assignment
       │        │         ├ candidates: which rows a round of refinement tries
       │        │         └ confirmation: which of them lower the loss over many points; groups: the same for very many
-      │        │           medoids
+      │        │           medoids; pool: how the results of several starts are combined
       │        └ shows the block to the native search, tile by tile
       └ first_medoids: rows drawn by k-means++ and its relatives, whose local search knows the two_nearest medoids of
         each row; build: rows chosen by PAM's BUILD
 
+    refinable: what refinement asks of the rows, whether they are in memory or in partitions
     clarans: swaps of random rows, without a block
-    silhouettes: the same search for the medoid silhouette
+    silhouettes: the swap search for the medoid silhouette
     ordering: medoids in an order of which every prefix is a good smaller selection
     enlarge: swaps until every cluster has a least weight, on a block (sizes) and on samples of all rows
     bandit: the searches of BanditPAM, on samples of references instead of a block
@@ -33,22 +34,19 @@ from onebatchpam.search.assignment import (
 from onebatchpam.search.bandit import build_and_swap
 from onebatchpam.search.build import Build, most_central_first
 from onebatchpam.search.candidates import (
-    CANDIDATES_BY_BATCH,
     CANDIDATES_BY_CLUSTER,
     CANDIDATES_PER_MEDOID,
     JUDGES_PER_CLUSTER,
     Judges,
-    Ranked,
     are_within_reach,
     best_by_cluster,
-    best_of_ranked,
     label_parts,
     mean_losses,
     rank_members,
     share_judged,
     smallest_of_each,
 )
-from onebatchpam.search.clarans import Wandered, wander
+from onebatchpam.search.clarans import wander
 from onebatchpam.search.enlarge import (
     DrawnContests,
     Enlarged,
@@ -81,7 +79,6 @@ from onebatchpam.search.refine import (
 )
 from onebatchpam.search.silhouettes import search_silhouettes
 from onebatchpam.search.start import (
-    Init,
     Start,
     call_init,
     check_init,
@@ -89,6 +86,7 @@ from onebatchpam.search.start import (
     choose_start,
     draw_medoids,
     further_starts,
+    is_drawn,
     starts_by_build,
 )
 from onebatchpam.search.swaps import SwapOptions, SwapResult, run_swaps, swap_search

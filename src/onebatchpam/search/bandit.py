@@ -62,7 +62,7 @@ class BuildArms(Arms):
     n_slots = n_fixed = 0
 
     def __init__(self, references: Indices, nearest_distances: Entries | None) -> None:
-        if nearest_distances is None:  # There is no medoid yet: a gain is minus the dissimilarity.
+        if nearest_distances is None:  # the first medoid: a gain is minus the dissimilarity
             self._distances, self._least_gain = np.zeros(len(references), np.float32), -np.inf
         else:
             self._distances, self._least_gain = nearest_distances[references], 0.0

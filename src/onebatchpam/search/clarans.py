@@ -13,7 +13,7 @@ import numpy as np
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.search.first_medoids import draw_with_replacement
-from onebatchpam.search.two_nearest import TwoNearest
+from onebatchpam.search.two_nearest import TwoNearest, compare_with_all
 from onebatchpam.space import Space
 
 
@@ -35,7 +35,7 @@ def wander(space: Space, start: Indices, n_failures: int, tol: float, run: Run) 
     medoids, k, n_fixed = start.copy(), len(start), len(space.fixed)
     two_nearest = TwoNearest(space.n)
     for slot in range(k):
-        two_nearest.add(slot, distances_of(medoids[slot], space))
+        two_nearest.add(slot, compare_with_all(space, medoids[slot]))
     loss = float(space.weights @ two_nearest.distances[0])
     n_tried = n_swaps = 0
     n_failures = 0 if n_fixed == k else min(n_failures, count_others(space, medoids))
@@ -44,7 +44,7 @@ def wander(space: Space, start: Indices, n_failures: int, tol: float, run: Run) 
         while len(failed) < n_failures and loss > 0:
             n_tried += 1
             candidate = draw_with_replacement(space, 1, np.concatenate([medoids, failed]).astype(np.int64), run.rng)[0]
-            row = distances_of(candidate, space)
+            row = compare_with_all(space, candidate)
             slot = n_fixed + int(np.argmin(two_nearest.changes(row, space.weights, k)[n_fixed:]))
             loss_after = two_nearest.loss_after(slot, row, space.weights)
             if loss_after < (1 - tol) * loss:  # each swap lowers the loss, so that the search ends
@@ -61,8 +61,3 @@ def wander(space: Space, start: Indices, n_failures: int, tol: float, run: Run) 
 def count_others(space: Space, medoids: Indices) -> int:
     """Return how many candidates are not medoids."""
     return int(np.count_nonzero(~np.isin(space.candidates.rows(), medoids)))
-
-
-def distances_of(row: np.int64, space: Space) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """Return the dissimilarities of a row, as a medoid, to all rows."""
-    return space.distances_from(np.array([row])).column().astype(np.float32, copy=False)

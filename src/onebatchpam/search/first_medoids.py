@@ -17,7 +17,7 @@ from onebatchpam._draws import are_equal, rows_of_ranks, sample_by_odds, sample_
 from onebatchpam._run import Run
 from onebatchpam._tiles import Indices
 from onebatchpam.blocks import WholeBlock, compute_checked
-from onebatchpam.search.two_nearest import TwoNearest
+from onebatchpam.search.two_nearest import TwoNearest, compare_with_all
 from onebatchpam.space import Space
 
 N_PROPOSALS = 5  # the default of LS-k-means++
@@ -138,7 +138,7 @@ def ls_kmeans_plus_plus(
         while n_made < n_proposals and two_nearest.distances[0].any():
             n_made += 1
             candidate = draw_far(space, two_nearest.distances[0], medoids, power, run.rng)
-            row = space.distances_from(np.array([candidate])).column().astype(np.float32, copy=False)
+            row = compare_with_all(space, candidate)
             changes = two_nearest.changes(row, space.weights, k)
             slot = n_fixed + int(np.argmin(changes[n_fixed:]))
             if changes[slot] < 0:

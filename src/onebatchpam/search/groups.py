@@ -130,7 +130,7 @@ class NearGroups:
         self.distances = np.empty((n_points, count), np.float32)
 
     def places(self, group: int) -> tuple[Indices, Indices]:
-        """Return the points of a group, and where each of them has it among its groups."""
+        """Return the points of a group, and the rank that the group has among the groups of each point."""
         points, ranks = np.nonzero(self.groups == group)
         return points, ranks
 

@@ -139,9 +139,8 @@ class Refinement:
         if self._rounds == 0 or self._block.m == self._population.n or not is_open.any():
             return Refined(medoids)  # a batch of all rows has confirmed every swap, and fixed medoids allow no swap
         with self._run.stages.stage("refinement", total=self._rounds, unit=" rounds") as bar:
-            points, in_groups = self._draw_points(
-                count_refining(self._population.n, self._block.m, k, is_draft=for_pool)
-            )
+            confirming = count_refining(self._population.n, self._block.m, k, is_draft=for_pool)
+            points = self._population.draw_points(confirming.n_points)
             proposals = Proposals(
                 self._population,
                 self._block,
@@ -152,7 +151,9 @@ class Refinement:
                 self._most_screened,
                 self._run,
             )
-            confirmation = self._begin_confirmation(medoids, points, in_groups, proposals, finds_runners_up=for_pool)
+            confirmation = self._begin_confirmation(
+                medoids, points, confirming.in_groups, proposals, finds_runners_up=for_pool
+            )
             refined = self._run_rounds(confirmation, points, proposals, bar, finds_runners_up=for_pool)
             bar.finish()
             return self._check(medoids, points, refined)
@@ -165,16 +166,13 @@ class Refinement:
         with self._run.stages.stage("pool search", total=n_kicks * len(pool), unit=" candidates") as bar:
             n = self._population.n
             most = count_drafted(k) if self._rounds else n
-            points, in_groups = self._draw_points(count_confirming(n, self._block.m, k, k + len(pool), min(n, most)))
-            confirmation = self._begin_confirmation(medoids, points, in_groups)
+            confirming = count_confirming(n, self._block.m, k, k + len(pool), min(n, most))
+            points = self._population.draw_points(confirming.n_points)
+            confirmation = self._begin_confirmation(medoids, points, confirming.in_groups)
             confirmation.begin_round()
             found = confirmation.confirm(pool, PoolSearch(n_kicks, bar))
             bar.finish()
             return self._check(medoids, points, Refined(confirmation.medoids, 0, found.n_swaps))
-
-    def _draw_points(self, confirming: Confirming) -> tuple[Batch, bool]:
-        """Draw the confirming points, and tell whether the medoids are confirmed in groups."""
-        return self._population.draw_points(confirming.n_points), confirming.in_groups
 
     def _begin_confirmation(
         self,
@@ -225,7 +223,7 @@ class Refinement:
         finds_runners_up: bool,
     ) -> Refined:
         refined = Refined(confirmation.medoids)
-        scale = self._population.total_weight / points.weights.sum()  # of a sample's loss to the objective of all rows
+        scale = self._population.total_weight / points.weights.sum()  # from the loss over a sample to the objective
         while refined.n_rounds < self._rounds:
             if refined.n_rounds == self._rounds - 1:
                 proposals.asks_all = True
@@ -254,7 +252,7 @@ class Refinement:
         bar.update(0)
 
     def _check(self, medoids: Indices, points: Batch, refined: Refined) -> Refined:
-        """Return the refined medoids, or the former ones if a sample confirmed what is not better for all rows."""
+        """Return the refined medoids, or the former ones if these are better over all rows, which a sample may miss."""
         if len(points.indices) < self._population.n:
             before, after = self._population.objectives([medoids, refined.medoids])
             if after > before:

@@ -1,4 +1,4 @@
-"""Swaps that keep clusters large: every cluster shall have at least a given weight.
+"""Swaps that keep clusters large: every cluster is to have at least a given weight.
 
 Rows always belong to their nearest medoid, so that the constraint is one on sets of medoids. The shortfall of a set is
 the weight that its clusters lack, added up. A swap is made if it lowers the shortfall; or if it lowers the loss and

@@ -52,7 +52,7 @@ class StartRows:
             )
         is_free, medoids = space.candidates.marked(), np.empty(k, np.int64)
         for slot in range(k):
-            distances = space.distances_to_others(points.take(np.array([slot])), "init", slot)
+            distances = space.distances_to_other(points.take(np.array([slot])), "init", slot)
             medoids[slot] = np.argmin(np.where(is_free, distances, np.inf))
             is_free[medoids[slot]] = False
         return medoids
@@ -91,11 +91,17 @@ def call_init(init: Init, X: Any, k: int, rng: np.random.RandomState) -> Init:
     return check_init(found, k)
 
 
-def check_n_init(n_init: Any, init: Any) -> int:
+def is_drawn(init: Init) -> bool:
+    """Tell whether `init` names a method that draws, at least from the second start on."""
+    return isinstance(init, str) and init != "build"
+
+
+def check_n_init(n_init: Any, init: Init, *, may_repeat: bool) -> int:
     """Check the `n_init` parameter of an estimator, the number of starts, and return it."""
     n_starts = check_integer(n_init, "n_init", at_least=1)
-    if n_starts > 1 and (not isinstance(init, str) or init == "build"):
-        why = "is BUILD, which draws nothing" if isinstance(init, str) else "holds medoids or a function"
+    if n_starts > 1 and not is_drawn(init) and not may_repeat:
+        method = "BUILD, which draws nothing" if isinstance(init, str) else "a function, which is called once"
+        why = f"is {method}" if isinstance(init, str) or callable(init) else "holds medoids"
         raise ValueError(
             f"n_init={n_starts} would repeat the same start, because init {why}: expected n_init=1, or the "
             "name of a method like init='random'"
@@ -140,7 +146,7 @@ def draw_medoids(init: Init, space: Space, k: int, run: Run) -> Start:
 
 
 def check_start(space: Space, medoids: Indices, name: str) -> Indices:
-    """Return medoids with the fixed ones moved to the front; raise if a fixed one is missing, or for other rows."""
+    """Return medoids with the fixed ones in front; raise if a fixed one is missing, or if one is not a candidate."""
     others = medoids[~space.candidates.marked()[medoids]]
     if len(others):
         row = space.given_indices(others)[0]

@@ -54,3 +54,8 @@ class TwoNearest:
             for each, column in enumerate(tile.T):
                 found.add(each, column)
             self.slots[:, losers[rows]], self.distances[:, losers[rows]] = found.slots, found.distances
+
+
+def compare_with_all(space: Space, medoid: np.int64) -> NDArray[np.float32]:
+    """Return the dissimilarities of a row, as a medoid, to all rows."""
+    return space.distances_from(np.array([medoid])).column().astype(np.float32, copy=False)

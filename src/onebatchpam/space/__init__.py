@@ -3,6 +3,13 @@
 Every dissimilarity of a fit is computed and counted here. The candidate is the first argument of the dissimilarity, the
 point the second: entry (i, j) of a block is d(candidate i, point j). This matters if the dissimilarity is asymmetric.
 
+    open         from X to a space; `distance_block`
+    space        the rows, their metric and weights, and the dissimilarities between them
+    distances    tiles of dissimilarities: computed, counted, checked, and named in errors
+    transposed   the same for few candidates and many points
+    candidates   the rows that may become medoids
+    choose       which rows these are
+
 In: X, `metric` and `sample_weight` as users pass them (`open_space`). Out: dissimilarities of rows to points, tile by
 tile.
 """

@@ -49,7 +49,7 @@ class TiledDistances(ABC):
 
     @abstractmethod
     def mend(self, rows: slice, tile: NDArray[Any]) -> None:
-        """Compute entries of a tile that are not finite again; raise if one is still no dissimilarity."""
+        """Compute entries of a tile that are not finite again; raise if one is still not a dissimilarity."""
 
     def each_tile(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Compute and yield all tiles; each overwrites the one before, so that it stays in the cache."""

@@ -79,13 +79,13 @@ class Space:
             tally=self.tally,
         )
 
-    def distances_to_others(self, points: Rows, name: str, first: int = 0) -> NDArray[Any]:
-        """Return d(row, point) for all rows and a point that is no row of the data, the row `first` of `name`."""
+    def distances_to_other(self, point: Rows, name: str, place: int) -> NDArray[Any]:
+        """Return d(row, point) for all rows and a point that is not one of them, which errors call name[place]."""
         distances = Distances(
             self.rows,
-            self.metric.pack(points, self.rows, self._n_jobs),
+            self.metric.pack(point, self.rows, self._n_jobs),
             name_row=name_in("X", self._indices),
-            name_column=name_in(name, np.array([first])),
+            name_column=lambda _: f"{name}[{place}]",
             tally=self.tally,
         )
         return distances.column()
