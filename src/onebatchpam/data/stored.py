@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ class WindowCache:
         self._n_kept = max(1, source.kept_bytes // window_bytes)
         self.keeps_all = self._n_kept >= len(source.edges) - 1
         self._kept: OrderedDict[int, NDArray[Any]] = OrderedDict()  # windows by number, in the order of their last use
-        self._ahead: dict[int, Future[NDArray[Any]]] = {}  # the window that is being read ahead, if there is one
+        self._ahead: dict[int, Reading] = {}  # the window that is being read ahead, if there is one
         self._can_read_ahead = source.can_read_ahead
 
     def find(self, rows: Any) -> Any:
@@ -62,31 +61,44 @@ class WindowCache:
         return self._kept[number]
 
     def _read_ahead(self, number: int) -> None:
-        is_free = self._can_read_ahead and all(window.done() for window in self._ahead.values())
-        if is_free and number + 1 < len(self._edges) and number not in self._kept and number not in self._ahead:
-            self._ahead = {number: call_in_thread(self._read_window, number)}
+        is_reading = any(window.is_alive() for window in self._ahead.values())
+        if not self._can_read_ahead or is_reading or number in self._kept or number in self._ahead:
+            return
+        if number + 1 < len(self._edges):
+            self._ahead = {number: Reading(self._read_window, number)}
 
     def _read_window(self, number: int) -> NDArray[Any]:
         start, stop = self._edges[number : number + 2]
         return self._read(int(start), int(stop))
 
 
-def call_in_thread(function: Callable[[int], NDArray[Any]], argument: int) -> Future[NDArray[Any]]:
-    """Call a function in a thread that ends with the call.
+class Reading(threading.Thread):
+    """A window that is being read by a thread, which ends with it.
 
-    The thread of an executor waits for more calls. If Ctrl-C interrupts the executor while it starts the thread, nobody
+    The thread of an executor waits for more work. If Ctrl-C interrupts the executor while it starts the thread, nobody
     knows of that thread, and the interpreter, which waits for it, never exits.
     """
-    future: Future[NDArray[Any]] = Future()
 
-    def call() -> None:
+    def __init__(self, read: Callable[[int], NDArray[Any]], number: int) -> None:
+        super().__init__(name="onebatchpam-read")
+        self._read, self._number = read, number
+        self._rows: NDArray[Any] | None = None
+        self._error: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
         try:
-            future.set_result(function(argument))
+            self._rows = self._read(self._number)
         except BaseException as error:
-            future.set_exception(error)
+            self._error = error
 
-    threading.Thread(target=call, name="onebatchpam-read").start()
-    return future
+    def result(self) -> NDArray[Any]:
+        """Return the rows of the window when it is read, or raise the error of reading it."""
+        self.join()
+        if self._error is not None:
+            raise self._error
+        assert self._rows is not None
+        return self._rows
 
 
 class RowCache:
