@@ -284,9 +284,9 @@ def draw_printed(app: Sphinx) -> None:
     """Let the thumbnail of an example that draws nothing show the first lines that it prints."""
     for page in (HERE / "gallery").glob("*.rst"):
         text = page.read_text(encoding="utf-8")
-        printed = re.search(r"script-out\n\n \.\. code-block:: none\n\n((?:    .*\n|\n)+)", text)
+        printed = re.findall(r"script-out\n\n \.\. code-block:: none\n\n((?:    .*\n|\n)+)", text)
         if printed and ".. image" not in text:
-            printed_lines = textwrap.dedent(printed[1]).splitlines()[:9]
+            printed_lines = [line for part in printed for line in textwrap.dedent(part).splitlines() if line][:9]
             lines = [line if len(line) <= 30 else f"{line[:29].rstrip()}…" for line in printed_lines]
             card, style = Figure(figsize=(4, 2.8)), {"family": "monospace", "size": 15, "linespacing": 1.35}
             card.text(0.03, 0.96, "\n".join(lines), va="top", parse_math=False, **style)

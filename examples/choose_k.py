@@ -19,16 +19,20 @@ print(selection)
 selection.plot()
 plt.show()
 
+# %%
 # Real data are rarely as clear. If the two criteria disagree, the advice below the table says so.
+
 digits = load_digits().data
 selection = select_k(digits, range(2, 21, 2), OneBatchPAM(metric="manhattan", random_state=0))
-print("\nhandwritten digits:")
+print("handwritten digits:")
 print(selection)
 selection.plot()
 plt.show()
 
+# %%
 # The model for the suggested k is fitted and refined already.
+
 model = selection.model
-print(f"\nmodel with k = {model.n_clusters}: inertia {model.inertia_:.6g}")
+print(f"model with k = {model.n_clusters}: inertia {model.inertia_:.6g}")
 print(f"silhouette {medoid_silhouette(digits, model):.4f}; the largest clusters:")
 print(model.describe_clusters().to_frame().head(3))

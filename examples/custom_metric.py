@@ -14,7 +14,9 @@ from onebatchpam import OneBatchPAM, native_metric
 
 rng = np.random.default_rng(0)
 
+# %%
 # A function of two objects, here sets. X is a list, and the medoids are elements of it.
+
 baskets = [set(rng.choice(8, size=4, replace=False) + 8 * (i % 3)) for i in range(300)]
 
 
@@ -26,6 +28,7 @@ model = OneBatchPAM(3, metric=jaccard, init="k-means++", random_state=0).fit(bas
 print("typical baskets:", [sorted(map(int, basket)) for basket in model.cluster_centers_])
 
 
+# %%
 # A function of two blocks of rows: the cost to climb from each depot to each customer. It is asymmetric; the medoids,
 # here the depots, are always the first argument. `metric_params` holds its keyword arguments.
 def climb(depots: np.ndarray, customers: np.ndarray, uphill: float) -> np.ndarray:
@@ -44,7 +47,9 @@ for ax, uphill in zip(axes, (0.0, 10.0), strict=True):
     ax.set(title=f"uphill costs {uphill:.0f}", xlabel="east", ylabel="height")
 plt.show()
 
+# %%
 # The same function compiled by numba runs at the speed of the built-in metrics, in all threads.
+
 try:
     import numba
 except ImportError:

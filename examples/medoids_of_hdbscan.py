@@ -18,7 +18,9 @@ X, _ = make_moons(12_000, noise=0.06, random_state=0)
 X = np.concatenate([X, np.random.default_rng(0).uniform(-3, 3, size=(400, 2))])  # HDBSCAN labels noise as -1
 labels = HDBSCAN(min_cluster_size=50, copy=True).fit_predict(X)
 
+# %%
 # The medoids are exact. A row is dismissed as soon as a sample of its distances shows that it cannot be the medoid.
+
 found = medoids_of(X, labels, metric="euclidean", n_jobs=-1, random_state=0)
 for label, index, size, inertia in zip(found.labels, found.indices, found.sizes, found.inertias, strict=True):
     print(f"cluster {label}: {size} rows, medoid {index} at {X[index].round(2)}, mean distance {inertia / size:.3f}")

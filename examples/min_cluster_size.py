@@ -26,10 +26,14 @@ for least in (None, 5, 20, 40):
 ax.set(xlabel="rows of the four clusters", ylabel="min_cluster_size")
 plt.show()
 
+# %%
 # Every row still belongs to its nearest medoid, so that new rows are assigned by the same rule.
+
 print("new rows:", model.predict(X[:5]).tolist())
 
+# %%
 # More than the mean size is impossible, and says so at once.
+
 try:
     OneBatchPAM(n_clusters=4, min_cluster_size=60).fit(X)
 except ValueError as error:

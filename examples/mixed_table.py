@@ -26,8 +26,10 @@ customers = pd.DataFrame(
 )
 customers = customers.mask(rng.random(customers.shape) < 0.05)
 
+# %%
 # Gower's dissimilarity compares numbers relative to their range, "plan" by its order, and other columns by equality; it
 # skips missing values. All rows count, but only complete ones become medoids.
+
 model = OneBatchPAM(
     n_clusters=3,
     metric="gower",
@@ -38,10 +40,15 @@ model = OneBatchPAM(
 print(f"typical customers, which are rows of the table; {model.n_candidates_} of {n} are complete:")
 print(model.cluster_centers_.assign(customers=np.bincount(model.labels_)).to_string())
 
+# %%
 # With candidates="all", rows that lack values become medoids, because they differ less from the other rows.
+
 every = OneBatchPAM(n_clusters=3, metric="gower", metric_params={"weights": {"spent": 2.0}}, random_state=0)
 every.fit(customers, candidates="all")
-print(f"\nif every row may be a medoid, the medoids lack {every.cluster_centers_.isna().sum().sum()} values")
+print(f"if every row may be a medoid, the medoids lack {every.cluster_centers_.isna().sum().sum()} values")
+
+# %%
+# New customers may lack values, too. A channel that the fit has not seen is a mismatch, not an error.
 
 new = pd.DataFrame(
     {
@@ -52,4 +59,4 @@ new = pd.DataFrame(
         "newsletter": [False, True],
     }
 )
-print("\nnew customers belong to", model.predict(new).tolist(), "(an unknown channel is a mismatch, not an error)")
+print("new customers belong to", model.predict(new).tolist())

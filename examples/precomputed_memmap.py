@@ -19,9 +19,11 @@ points, _ = make_blobs(8_000, 5, centers=10, random_state=0)
 points = points.astype(np.float32)
 n = len(points)
 
+# %%
+# The matrix is written piece by piece, in half precision, and in Fortran order, because whole columns are read.
+
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "dissimilarities.npy"
-    # The matrix is written piece by piece, in half precision, and in Fortran order, because whole columns are read.
     file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=(n, n), fortran_order=True)
     for start in range(0, n, 500):
         file[:, start : start + 500] = distance_block(points, points[start : start + 500], "manhattan")

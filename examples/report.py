@@ -17,7 +17,9 @@ from onebatchpam import OneBatchPAM, select_k
 
 wine = load_wine(as_frame=True).data
 
+# %%
 # The columns of numbers have very different ranges; "gower" divides each by its own.
+
 selection = select_k(wine, range(2, 8), OneBatchPAM(metric="gower", random_state=0))
 model = selection.model
 print(selection.advice())

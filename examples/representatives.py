@@ -15,7 +15,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from onebatchpam import select_representatives
 
+# %%
 # 1,347 images of digits wait for labels; 450 others have labels, by which models that learn from a few are judged.
+
 images, digits = load_digits(return_X_y=True)
 pool, test, answers, test_answers = train_test_split(images, digits, random_state=0)
 
@@ -35,14 +37,18 @@ for ax, row in zip(axes.flat, chosen.indices, strict=False):
 figure.suptitle("the first twelve to label")
 plt.show()
 
+# %%
 # Every prefix is a selection of its own: the first 20 images are the ones to label if there is time for 20.
+
 drawn = np.random.default_rng(0).permutation(len(pool))
 for k in (10, 20, 50, 100):
     print(
         f"{k:>4} labels: {accuracy(chosen.indices[:k]):.1%} recognised, {accuracy(drawn[:k]):.1%} by as many at random"
     )
 
+# %%
 # Twenty images have been labelled already, whoever chose them. The next thirty are chosen to go with them.
+
 labelled = drawn[:20]
 grown = select_representatives(pool, 50, fixed=labelled, random_state=0)
 assert (grown.indices[:20] == labelled).all()

@@ -18,9 +18,12 @@ from onebatchpam import OneBatchPAM
 N_FEATURES, N_PER_PART = 8, 20_000
 centres = np.random.default_rng(0).uniform(-20, 20, size=(12, N_FEATURES))
 
+# %%
+# The rows are written piece by piece, as they might come from a measurement. A fit and a prediction read them from the
+# file.
+
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
-    # The rows are written piece by piece, as they might come from a measurement.
     file = np.lib.format.open_memmap(folder / "rows.npy", "w+", np.float32, (5 * N_PER_PART, N_FEATURES))
     for part in range(5):
         rows, _ = make_blobs(N_PER_PART, centers=centres, random_state=part)

@@ -43,6 +43,8 @@ for line, title, found in (
         ax.set(xticks=[], yticks=[], xlabel=f"row {row}")
 plt.show()
 
+# %%
 # In production the same distance tells whether a new row is like anything that was fitted.
+
 threshold = np.quantile(model.distances_, 0.99)
-print(f"\nnew rows: {(-model.score_samples(noise) > threshold).sum()} of 5 are unlike all medoids")
+print(f"new rows: {(-model.score_samples(noise) > threshold).sum()} of 5 are unlike all medoids")

@@ -28,8 +28,10 @@ def read_fasta(path: Path) -> tuple[list[str], list[str]]:
 names, sequences = read_fasta(Path(__file__).with_name("orchids.fasta"))
 species = [name.split()[1] for name in names]
 
+# %%
 # Insertions, deletions and replacements, as a share of the longer sequence's length. No representative stands for fewer
 # than four sequences.
+
 model = OneBatchPAM(
     n_clusters=6, metric="levenshtein", metric_params={"normalized": True}, min_cluster_size=4, random_state=0
 ).fit(sequences)
@@ -43,7 +45,9 @@ for label, medoid in enumerate(model.medoid_indices_):
     print(f"stands for {len(members)} sequences, at most {distances[members, label].max():.0%} different:")
     print(f"  {', '.join(species[i] for i in nearest)}, ...")
 
+# %%
 # All pairs, ordered by cluster: each block on the diagonal is a cluster, whose sequences are near each other.
+
 ordered = [sequences[i] for i in np.argsort(model.labels_, kind="stable")]
 figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 image = ax.imshow(distance_block(ordered, ordered, "levenshtein", metric_params={"normalized": True}))

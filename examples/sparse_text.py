@@ -26,7 +26,9 @@ names = np.array(list(documents))
 X = TfidfVectorizer(stop_words="english", min_df=2).fit_transform(documents.values())
 print(f"{X.shape[0]:,} documents, {X.shape[1]:,} words, {X.nnz / X.shape[0]:.0f} different words in a document")
 
+# %%
 # X stays sparse, and so do the medoids.
+
 model = OneBatchPAM(n_clusters=8, metric="cosine", n_jobs=-1, random_state=0).fit(X)
 
 for label, medoid in enumerate(model.medoid_indices_):

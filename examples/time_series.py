@@ -17,11 +17,15 @@ from aeon.distances import dtw_pairwise_distance
 from onebatchpam import OneBatchPAM, block_metric
 
 
+# %%
 # A function of two blocks of series: aeon compares all pairs in compiled code, on all processors. A function of two
 # series would be called once for each pair, from Python. `metric_params` are its keyword arguments.
 @block_metric
 def dtw(A: np.ndarray, B: np.ndarray, window: float) -> np.ndarray:
     return dtw_pairwise_distance(A, B, window=window, n_jobs=-1)
+
+
+dtw_pairwise_distance(np.zeros((2, 8)), np.zeros((2, 8)), window=0.1)  # compiles the function, which takes a while
 
 
 def report(name: str, model: OneBatchPAM, classes: np.ndarray, seconds: float) -> None:
@@ -33,9 +37,9 @@ def report(name: str, model: OneBatchPAM, classes: np.ndarray, seconds: float) -
         print(f"  series {medoid} stands for {members}")
 
 
-dtw_pairwise_distance(np.zeros((2, 8)), np.zeros((2, 8)), window=0.1)  # compiles the function, which takes a while
-
+# %%
 # Series of equal length are the rows of an array. Days of electricity demand in Italy, in winter (1) and summer (2):
+
 X, classes = load_italy_power_demand()
 X = X[:, 0]  # of shape (series, channels, time points), with one channel
 start = time.perf_counter()
@@ -49,13 +53,17 @@ for label, (ax, medoid) in enumerate(zip(axes, model.medoid_indices_, strict=Tru
     ax.set(title=f"day {medoid}", xlabel="hour")
 plt.show()
 
+# %%
 # Hands that draw a gun (1) or point (2).
+
 X, classes = load_gunpoint()
 start = time.perf_counter()
 model = OneBatchPAM(4, metric=dtw, metric_params={"window": 0.1}, random_state=0).fit(X[:, 0])
 report("GunPoint", model, classes, time.perf_counter() - start)
 
+# %%
 # Series of different lengths are a list; aeon takes blocks of them as lists, too.
+
 series, classes = load_pickup_gesture_wiimoteZ()
 series = [each[0] for each in series]
 

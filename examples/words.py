@@ -16,7 +16,9 @@ import numpy as np
 
 from onebatchpam import OneBatchPAM
 
+# %%
 # The words are those in the code and the docstrings of Python's standard library.
+
 library = Path(sysconfig.get_path("stdlib"))
 paths = [path for path in sorted(library.rglob("*.py")) if not {"site-packages", "test", "tests"} & set(path.parts)]
 text = "\n".join(path.read_text(encoding="utf-8", errors="ignore") for path in paths)
@@ -31,7 +33,9 @@ for label in np.argsort(-np.bincount(model.labels_))[:10]:
     nearest = members[np.argsort(distances[members, label], kind="stable")[1:7]]
     print(f"{model.cluster_centers_[label]:>14}: {', '.join(words[i] for i in nearest)}")
 
+# %%
 # Another distance, with a parameter: a common prefix counts more here.
+
 model = OneBatchPAM(100, metric="jaro_winkler", metric_params={"prefix_weight": 0.2}, n_jobs=-1, random_state=0)
 model.fit(words)
 for word in ("distanse", "encodding"):

@@ -1,4 +1,4 @@
-"""Every example has a title for the gallery, runs, prints something and leaves no files behind."""
+"""Every example has a title and cells for the gallery, runs, prints something and leaves no files behind."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def test_an_example_begins_with_a_title(path):
     assert not blank
     assert title
     assert line == "=" * len(title)
+
+
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if path.stem != "dask_cluster"], ids=lambda path: path.stem)
+def test_an_example_has_cells(path):
+    # Without them, the gallery shows what an example prints before its code. It does not run that of Dask.
+    assert "\n# %%\n" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
