@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires
 from typing import Any
 
+OLDEST_ARROW = 18  # the main version; those before 14.0.1 run code that a file holds
+
 
 def require(module: str, *, extra: str, needed_by: str) -> Any:
     """Import and return an optional module, which the named extra of this package installs."""
+    package = module.partition(".")[0]
     try:
-        return import_module(module)
+        imported = import_module(module)
+        if package == "pyarrow":
+            check_arrow()
+        return imported
     except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(f"{needed_by} needs {package}: {command_for(extra) or f'pip install {package}'}") from error
+        found = f" ({error})" if sys.modules.get(package) else ""
+        command = command_for(extra) or f"pip install {package}"
+        raise ImportError(f"{needed_by} needs {package}{found}: {command}") from error
+
+
+def check_arrow() -> None:
+    """Raise if the version of pyarrow is one that is not safe with files of strangers."""
+    version = sys.modules["pyarrow"].__version__
+    if int(version.partition(".")[0]) < OLDEST_ARROW:
+        raise ImportError(f"found version {version}, expected at least {OLDEST_ARROW}")
 
 
 def command_for(extra: str) -> str:

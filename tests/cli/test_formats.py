@@ -231,6 +231,15 @@ def test_numbers_from_stdin(format, tmp_path, capsys, as_stdin):
     assert_same_fit(labels, OneBatchPAM(K, random_state=0).fit(MATRIX), MATRIX)
 
 
+def test_an_array_on_stdin_has_all_bytes_that_its_header_claims(tmp_path, capsys, as_stdin):
+    with (tmp_path / "rows.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 4)})
+    as_stdin(tmp_path / "rows.npy")
+    assert main(["cluster", "-", "--format", "npy", "-k", "2"]) == 1
+    error = capsys.readouterr().err
+    assert "stdin cannot be read as npy: it claims the shape (1000000000000, 4), which is more than the file" in error
+
+
 def write_fasta(path):
     path.write_text("".join(f">w{i} note\n{word[:2]}\n{word[2:]}\n" for i, word in enumerate(WORDS)))
 
@@ -269,6 +278,7 @@ def test_strings(name, write, tmp_path, capsys):
         ("rows.parquet", b"nonsense", "rows.parquet' cannot be read as Parquet"),
         ("rows.arrow", b"nonsense", "rows.arrow cannot be read as arrow"),
         ("rows.npy", b"\x93NUMPY\x01\x00nonsense", "rows.npy cannot be read as npy"),
+        ("rows.npy", b"nonsense", "rows.npy cannot be read as npy: the magic string is not correct"),  # and no pickle
         ("rows.npz", b"nonsense", "rows.npz cannot be read as npz"),
         ("rows.txt", b"\xff\xfe\x00", "rows.txt cannot be read as text in UTF-8"),
         ("rows.txt", b"\n\n", "rows.txt is empty"),

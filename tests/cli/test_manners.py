@@ -83,6 +83,7 @@ class TestHelp:
         (["-k", "2", "--memory-limit", "much"], "memory_limit='much'"),
         (["-k", "2", "--columns", "a"], "has no columns"),
         (["-k", "2", "--show-as", "big"], "--show-as big"),
+        (["-k", "2", "--certify", "-1"], "--certify=-1.0: expected a positive number"),
         (["-k", "2", "--kind", "a"], "--kind 'a'"),
         (["-k", "2", "--config", "nothing.toml"], "--config nothing.toml"),
         (["-k", "2", "-o", "caf\udce9"], r"'caf\udce9' is not UTF-8: expected UTF-8; rename the file"),
@@ -123,6 +124,15 @@ def test_failures_end_in_one_line(name, arguments, message, code, file, capsys):
     assert printed.out == ""
     assert message in printed.err
     assert printed.err.count("\n") == 1
+
+
+def test_images_that_the_rows_do_not_fill_are_refused_before_the_fit(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("onebatchpam.cli.cluster.fit", lambda *_: pytest.fail("the fit began"))
+    table = tmp_path / "pixels.csv"
+    table.write_text("a,b,c,d\n1,2,3,4\n5,6,7,8\n")
+    for path, found in ((file, "rows of 3 numbers"), (str(table), "a table with named columns")):
+        assert main(["cluster", path, "-k", "2", "--show-as", "2x2", "-q"]) == 1
+        assert f"expected an array with 4 numbers in each row, got {found}" in capsys.readouterr().err
 
 
 def test_debug_shows_the_traceback(capsys):

@@ -106,6 +106,12 @@ class TestPickles:
                 OneBatchPAM(2, metric=metric).fit(path)
         assert not trace.exists()
 
+    def test_a_version_of_pyarrow_that_loads_them_is_not_used(self, tmp_path, monkeypatch):
+        (tmp_path / "X.parquet").write_bytes(with_payload("X.parquet", tmp_path / "trace"))
+        monkeypatch.setattr(pyarrow, "__version__", "14.0.0")
+        with pytest.raises(ImportError, match=r"14\.0\.0, expected at least 18\): pip install 'pyarrow>=18'"):
+            OneBatchPAM(2, metric="gower").fit(tmp_path / "X.parquet")
+
     @pytest.mark.parametrize("suffix", [".npy", ".npz", ".parquet", ".pkl"])
     def test_a_pickle_under_another_name_is_not_loaded(self, suffix, tmp_path):
         path, trace = tmp_path / f"X{suffix}", tmp_path / "trace"

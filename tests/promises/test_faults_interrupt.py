@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +35,33 @@ def test_ctrl_c_is_answered(name, tmp_path):
         time.sleep(SECONDS_INTO_A_STAGE)
         os.kill(child.process.pid, signal.SIGINT)
         assert child.result() < MOST_SECONDS
+
+
+INTERRUPT_A_THREAD = """
+import signal, sys, threading
+from onebatchpam import OneBatchPAM
+
+start = threading.Thread.start
+
+def start_and_be_interrupted(thread):
+    start(thread)
+    threading.Thread.start = start
+    signal.raise_signal(signal.SIGINT)
+
+threading.Thread.start = start_and_be_interrupted
+OneBatchPAM(2, metric=sys.argv[1], n_jobs=2).fit(sys.argv[2])
+"""
+
+
+@children.needs_posix
+@pytest.mark.parametrize("metric", ["manhattan", "canberra"])
+def test_ctrl_c_while_a_thread_starts_lets_the_interpreter_exit(metric, tmp_path):
+    """The error keeps all that the fit has used: a thread that waits for more work would wait for ever."""
+    np.save(tmp_path / "X.npy", make_rows(600_000, 16))  # three windows, so that one is read ahead
+    command = [sys.executable, "-c", INTERRUPT_A_THREAD, metric, str(tmp_path / "X.npy")]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=children.LONGEST_WAIT)
+    assert "KeyboardInterrupt" in run.stderr
+    assert run.returncode != 0
 
 
 def lose_an_interrupt():

@@ -255,7 +255,9 @@ class Call:
         """Return the values of the most special entry: that of the estimator and method, of the method, of the name."""
         scope = self.title.split(".")
         titles = [".".join([*scope[start:], name]) for start in range(len(scope) + 1)]
-        return next(PARAMETERS[title] for title in titles if title in PARAMETERS)
+        known = [PARAMETERS[title] for title in titles if title in PARAMETERS]
+        assert known, f"{self.title} has a new parameter {name!r}: tell in PARAMETERS which of its values are wrong"
+        return known[0]
 
 
 def construct(estimator, X, **parameters):

@@ -18,6 +18,7 @@ import scipy
 import sklearn
 
 from onebatchpam._core import __version__
+from onebatchpam._parameters import check_positive
 from onebatchpam._progress import Stages
 from onebatchpam._show import Columns, PrintedTable, show_seconds
 from onebatchpam.algorithms import OneBatchPAM
@@ -38,7 +39,7 @@ from onebatchpam.cli.outputs import (
     write_table,
 )
 from onebatchpam.evaluation import KSelection, select_k
-from onebatchpam.report import check_show_as, make_environment, write_report
+from onebatchpam.report import check_images, check_show_as, make_environment, write_report
 
 LARGEST_HASHED = 2**28  # bytes of a file whose checksum is put into the summary
 MOST_LINES = 20  # clusters that are printed
@@ -60,6 +61,7 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
     """Cluster a file."""
     ks = parse_numbers(arguments.k)
     check_method(arguments, ks[0])
+    check_certify(arguments.certify)
     show_as = parse_show_as(arguments.show_as)
     if arguments.output is not None:
         check_new_folder(arguments.output, force=arguments.force, source=arguments.file)
@@ -67,6 +69,8 @@ def run(arguments: argparse.Namespace, messages: Messages) -> None:
         if not arguments.no_report:
             make_environment()
     data = read_input(arguments, messages)
+    if isinstance(show_as, tuple):
+        check_images(data.head(1), show_as)
     found = find_clusters(arguments, data, ks, messages)
     summary = summarise(arguments, data, found, messages)
     if arguments.output is not None:
@@ -144,6 +148,15 @@ class ClusterLines(PrintedTable):
     def _note(self) -> str:
         n_more = len(self._clusters.labels) - MOST_LINES
         return f"and {n_more:,} smaller clusters" if n_more > 0 else ""
+
+
+def check_certify(seconds: float | None) -> None:
+    """Raise if the time for a certificate is wrong, before the fit that it follows."""
+    try:
+        if seconds is not None:
+            check_positive(seconds, "--certify")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def parse_show_as(text: str | None) -> Any:

@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 
 from onebatchpam._optional import require
 from onebatchpam.cli.messages import UsageError
-from onebatchpam.data import ParquetFiles, check_sizes, load_sparse, scan_parquet
+from onebatchpam.data import ParquetFiles, check_header, check_sizes, load_sparse, scan_parquet
 
 ROWS_TO_JUDGE = 10_000  # rows of a table by which its columns are judged
 BLOCK_BYTES = 2**26  # bytes of a csv file that are read at a time
@@ -300,10 +300,14 @@ def read_arrow(file: str, options: ReadingOptions) -> Table:
 def read_npy(file: str, options: ReadingOptions) -> Content:
     """Map an array of NumPy into memory; a fit is given its path, and reads it in parts."""
     with naming(file, "npy"):
+        # `np.load` takes any other file for a pickle, and advises to trust it.
         if file == "-":
-            values = np.load(read_bytes(file), allow_pickle=False)
+            opened = read_bytes(file)
+            check_header(opened, opened.getbuffer().nbytes, "it")
+            opened.seek(0)
+            values = np.lib.format.read_array(opened, allow_pickle=False)
         else:
-            values = np.load(file, mmap_mode="r", allow_pickle=False)
+            values = np.lib.format.open_memmap(file, mode="r")
     if values.dtype.kind == "U" and values.ndim == 1:
         return Strings([str(string) for string in values], "text")
     if values.ndim != 2 or values.dtype.kind not in "biuf":

@@ -29,7 +29,7 @@ from onebatchpam.data.bfloat16 import is_bfloat16
 from onebatchpam.data.duplicates import DistinctRows, collapse_duplicates
 from onebatchpam.data.files import holds_strings, is_path, read_strings
 from onebatchpam.data.frames import column_names, take_rows
-from onebatchpam.data.npz import check_sizes, load_sparse
+from onebatchpam.data.npz import check_header, check_sizes, load_sparse
 from onebatchpam.data.objects import are_objects, are_strings, as_objects, check_objects
 from onebatchpam.data.parquet import ParquetFiles, scan_parquet
 from onebatchpam.data.rows import ArrayRows, MatrixRows, Rows, SparseRows

@@ -162,7 +162,7 @@ def check_dimensions(array: Any, name: str) -> None:
         # scikit-learn's checks of estimators look for the words "Reshape your data".
         advice = ""
         if array.ndim == 1:
-            advice = ". Reshape your data by X.reshape(-1, 1) if it has a single feature"
+            advice = ". Reshape your data by X.reshape(1, -1) if it is one row, X.reshape(-1, 1) if it is one feature"
         elif array.ndim > 2:
             advice = ", such as X.reshape(len(X), -1); or pass list(X), with a function of two elements as metric"
         raise ValueError(f"{name} has shape {array.shape}: expected a table with rows and features{advice}")

@@ -42,19 +42,24 @@ def load_sparse(X: Any, name: str) -> Any:
 
 
 def check_sizes(file: IO[bytes]) -> None:
-    """Raise if an array in a .npz file claims more bytes than the file can hold; NumPy would reserve memory for it."""
+    """Raise if an array in a .npz file claims more bytes than the file can hold."""
     most_bytes = LARGEST_COMPRESSION * file.seek(0, os.SEEK_END)
-    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     with zipfile.ZipFile(file) as archive:
         for member in archive.infolist():
             with archive.open(member) as array:
-                try:
-                    shape, _, dtype = headers[np.lib.format.read_magic(array)](array)
-                except MemoryError as error:  # Python's parser raises it for brackets that are nested too deeply
-                    raise ValueError(f"the header of {member.filename} cannot be read") from error
-            if math.prod(shape) * dtype.itemsize > min(member.file_size, most_bytes):
-                raise ValueError(f"{member.filename} claims the shape {shape}, which is more than the file can hold")
+                check_header(array, min(member.file_size, most_bytes), member.filename)
     file.seek(0)
+
+
+def check_header(file: IO[bytes], most_bytes: int, name: str) -> None:
+    """Raise if the header of an array in .npy format claims more bytes than these; NumPy would reserve them."""
+    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        shape, _, dtype = headers[np.lib.format.read_magic(file)](file)
+    except MemoryError as error:  # Python's parser raises it for brackets that are nested too deeply
+        raise ValueError(f"the header of {name} cannot be read") from error
+    if math.prod(shape) * dtype.itemsize > most_bytes:
+        raise ValueError(f"{name} claims the shape {shape}, which is more than the file can hold")
 
 
 def check_structure(matrix: Any, name: str) -> None:

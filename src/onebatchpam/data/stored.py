@@ -7,9 +7,9 @@ samples again and again. The numbers are checked as they are read, which saves a
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,8 @@ class WindowCache:
         self._n_kept = max(1, source.kept_bytes // window_bytes)
         self.keeps_all = self._n_kept >= len(source.edges) - 1
         self._kept: OrderedDict[int, NDArray[Any]] = OrderedDict()  # windows by number, in the order of their last use
-        self._ahead: dict[int, Future[NDArray[Any]]] = {}  # the window that is being read ahead, if there is one
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="onebatchpam-read") if source.can_read_ahead else None
+        self._ahead: dict[int, Reading] = {}  # the window that is being read ahead, if there is one
+        self._can_read_ahead = source.can_read_ahead
 
     def find(self, rows: Any) -> Any:
         """Return the number of the window in which each row lies."""
@@ -61,14 +61,44 @@ class WindowCache:
         return self._kept[number]
 
     def _read_ahead(self, number: int) -> None:
-        if self._thread is None:
+        is_reading = any(window.is_alive() for window in self._ahead.values())
+        if not self._can_read_ahead or is_reading or number in self._kept or number in self._ahead:
             return
-        if number + 1 < len(self._edges) and number not in self._kept and number not in self._ahead:
-            self._ahead = {number: self._thread.submit(self._read_window, number)}
+        if number + 1 < len(self._edges):
+            self._ahead = {number: Reading(self._read_window, number)}
 
     def _read_window(self, number: int) -> NDArray[Any]:
         start, stop = self._edges[number : number + 2]
         return self._read(int(start), int(stop))
+
+
+class Reading(threading.Thread):
+    """A window that is being read by a thread, which ends with it.
+
+    The thread of an executor waits for more work. If Ctrl-C interrupts the executor while it starts the thread, nobody
+    knows of that thread, and the interpreter, which waits for it, never exits.
+    """
+
+    def __init__(self, read: Callable[[int], NDArray[Any]], number: int) -> None:
+        super().__init__(name="onebatchpam-read")
+        self._read, self._number = read, number
+        self._rows: NDArray[Any] | None = None
+        self._error: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._rows = self._read(self._number)
+        except BaseException as error:
+            self._error = error
+
+    def result(self) -> NDArray[Any]:
+        """Return the rows of the window when it is read, or raise the error of reading it."""
+        self.join()
+        if self._error is not None:
+            raise self._error
+        assert self._rows is not None
+        return self._rows
 
 
 class RowCache:

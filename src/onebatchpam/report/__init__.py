@@ -15,4 +15,4 @@ In: a fitted model and its data. Out: a page.
 """
 
 from onebatchpam.report.page import make_environment, render, write_report
-from onebatchpam.report.rows import check_show_as
+from onebatchpam.report.rows import check_images, check_show_as

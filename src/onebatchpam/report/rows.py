@@ -124,9 +124,12 @@ def is_series(row: Any) -> bool:
 def check_images(content: Any, shape: tuple[int, ...]) -> None:
     """Raise unless rows are numbers that fill images of this shape."""
     n_pixels = int(np.prod(shape))
-    if not isinstance(content, np.ndarray) or content.ndim != 2 or content.shape[1] != n_pixels:
-        found = f"rows of {content.shape[1]} numbers" if len(getattr(content, "shape", ())) == 2 else "no numbers"
-        raise ValueError(f"show_as={shape}: expected an array with {n_pixels} numbers in each row, got {found}")
+    is_array = isinstance(content, np.ndarray) and content.ndim == 2
+    if is_array and content.shape[1] == n_pixels:
+        return
+    other = "a table with named columns" if hasattr(content, "columns") else "no array"
+    found = f"rows of {content.shape[1]} numbers" if is_array else other
+    raise ValueError(f"show_as={shape}: expected an array with {n_pixels} numbers in each row, got {found}")
 
 
 def as_values(values: NDArray[Any]) -> list[Any]:
