@@ -204,7 +204,7 @@ def make_few_table(records: dict[Run, Record]) -> pd.DataFrame:
 
 def name_case(run: Run) -> str:
     """Return the number of rows, features and medoids of a run."""
-    return f"{run.n:,} × {count_features(run)}, k = {run.k}"
+    return f"{run.n:,} × {count_features(run)}, k = {run.k:,}"
 
 
 def order(run: Run) -> tuple[int, int, int]:
