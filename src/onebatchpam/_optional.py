@@ -20,7 +20,7 @@ def require(module: str, *, extra: str, needed_by: str) -> Any:
             check_arrow()
         return imported
     except ImportError as error:
-        found = f" ({error})" if sys.modules.get(package) else ""
+        found = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
         command = command_for(extra) or f"pip install {package}"
         raise ImportError(f"{needed_by} needs {package}{found}: {command}") from error
 
