@@ -189,7 +189,8 @@ def make_table(records: dict[Run, Record], measures: list[Measure], k: int | Non
     """
     cases = sorted({replace(run, metric=measures[0].metric, method=OURS) for run in records}, key=order)
     cases = [case for case in cases if count_features(case) in FEATURES and k in (None, case.k)]
-    table = {name_case(case): {each: show_all(records, case, each, measures) for each in METHODS} for case in cases}
+    name = name_case if k is None else name_size
+    table = {name(case): {each: show_all(records, case, each, measures) for each in METHODS} for case in cases}
     frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("rows × features")
     return frame.loc[(frame != "").any(axis=1), (frame != "").any()]
 
@@ -204,7 +205,12 @@ def make_few_table(records: dict[Run, Record]) -> pd.DataFrame:
 
 def name_case(run: Run) -> str:
     """Return the number of rows, features and medoids of a run."""
-    return f"{run.n:,} × {count_features(run)}, k = {run.k:,}"
+    return f"{name_size(run)}, k = {run.k:,}"
+
+
+def name_size(run: Run) -> str:
+    """Return the number of rows and features of a run."""
+    return f"{run.n:,} × {count_features(run)}"
 
 
 def order(run: Run) -> tuple[int, int, int]:
