@@ -22,7 +22,7 @@ from bench.measure.process import Limits, Record, TaskError, open_process, run_a
 
 TASKS = {"fits": run_trial, "bindings": run_binding, "readers": run_reader}
 DESCRIPTIONS = {"fits": describe_trial, "bindings": describe_binding, "readers": describe_reader}
-LIMITS = Limits(seconds=600, memory_bytes=4 * 2**30, untimed_seconds=600)  # long, because a busy machine does not hang
+LIMITS = Limits(seconds=600, memory_bytes=4 * 2**30, untimed_seconds=600)  # a slow call on a busy machine is not a hang
 CASES_PER_PROCESS = 2000
 SECONDS_BETWEEN_COUNTS = 60
 MOST_PRINTED = 5  # failures of the same check whose code is printed

@@ -7,6 +7,7 @@ import datetime
 import gzip
 import io
 import json
+import struct
 import sys
 from decimal import Decimal
 from types import SimpleNamespace
@@ -231,13 +232,26 @@ def test_numbers_from_stdin(format, tmp_path, capsys, as_stdin):
     assert_same_fit(labels, OneBatchPAM(K, random_state=0).fit(MATRIX), MATRIX)
 
 
+def test_the_version_of_an_array_on_stdin_is_known(tmp_path, capsys, as_stdin):
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2)}\n"
+    (tmp_path / "rows.npy").write_bytes(np.lib.format.magic(3, 0) + struct.pack("<I", len(header)) + header + bytes(16))
+    as_stdin(tmp_path / "rows.npy")
+    assert main(["cluster", "-", "--format", "npy", "-k", "1"]) == 1
+    assert (
+        "cannot be read as npy: the header of the array has version 3.0: expected 1.0 or 2.0" in capsys.readouterr().err
+    )
+
+
 def test_an_array_on_stdin_has_all_bytes_that_its_header_claims(tmp_path, capsys, as_stdin):
     with (tmp_path / "rows.npy").open("wb") as file:
         np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 4)})
     as_stdin(tmp_path / "rows.npy")
     assert main(["cluster", "-", "--format", "npy", "-k", "2"]) == 1
     error = capsys.readouterr().err
-    assert "stdin cannot be read as npy: it claims the shape (1000000000000, 4), which is more than the file" in error
+    assert (
+        "stdin cannot be read as npy: the array claims the shape (1000000000000, 4), which is more than the file"
+        in error
+    )
 
 
 def write_fasta(path):

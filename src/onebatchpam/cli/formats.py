@@ -303,7 +303,7 @@ def read_npy(file: str, options: ReadingOptions) -> Content:
         # `np.load` takes any other file for a pickle, and advises to trust it.
         if file == "-":
             opened = read_bytes(file)
-            check_header(opened, opened.getbuffer().nbytes, "it")
+            check_header(opened, opened.getbuffer().nbytes, "the array")
             opened.seek(0)
             values = np.lib.format.read_array(opened, allow_pickle=False)
         else:

@@ -54,8 +54,11 @@ def check_sizes(file: IO[bytes]) -> None:
 def check_header(file: IO[bytes], most_bytes: int, name: str) -> None:
     """Raise if the header of an array in .npy format claims more bytes than these; NumPy would reserve them."""
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    version = np.lib.format.read_magic(file)
+    if version not in headers:  # NumPy writes others only for columns whose names are not Latin
+        raise ValueError(f"the header of {name} has version {version[0]}.{version[1]}: expected 1.0 or 2.0")
     try:
-        shape, _, dtype = headers[np.lib.format.read_magic(file)](file)
+        shape, _, dtype = headers[version](file)
     except MemoryError as error:  # Python's parser raises it for brackets that are nested too deeply
         raise ValueError(f"the header of {name} cannot be read") from error
     if math.prod(shape) * dtype.itemsize > most_bytes:
